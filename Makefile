@@ -25,7 +25,7 @@ FLUID_BUILD = build/analysis
 COVERAGE = build/coverage
 DPDK_INTERNAL = build/dpdk-internal
 # The documents with tables of measured speed.
-SPEED = docs/reference/speed.md controlplane/README.md hosts/README.md analysis/README.md docs/how-to/captures.md
+SPEED = docs/reference/speed.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # An archive or a folder, for native code where apt has no source package of the installed DPDK.
@@ -153,7 +153,7 @@ bench: venv build ## measured speed and memory, 15 minutes as root (FULL=1: and 
 		$(addprefix --part ,$(PARTS))
 
 .PHONY: speed
-speed: venv ## write the documents' tables of measured speed (see controlplane/README.md)
+speed: venv ## write the documents' tables of measured speed
 	$(BIN)/nashbed bench table $(SPEED)
 
 .PHONY: growth
@@ -244,7 +244,7 @@ $(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package) $(STRICT)
 $(FLUID_BUILD)/build.ninja: $(STRICT)
 	meson setup $(FLUID_BUILD) $(FLUID) $(MESON_OPTIONS) $(if $(wildcard $@),--reconfigure)
 
-# Optimised across files when it is linked: kernel TCP through the loop gains some 7 % (hosts/README.md).
+# Optimised across files when it is linked: kernel TCP through the loop gains some 7 % (hosts/dpdk/README.md).
 MESON_OPTIONS = --buildtype=release -Db_lto=true $(if $(WERROR),-Dwerror=true)
 
 $(STAMPS)/werror:

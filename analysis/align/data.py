@@ -51,6 +51,8 @@ class QueueTotals:
         backlog_byte_ns: Integral of the bytes in the queue, overhead counted.
         busy_ns: Time in which the link was serialising.
         delay_counts: Histogram of the sojourn times (metrics.queueing_delay), None from bins.
+        marked_packets: Packets that left with CE set by the queue, shape (F,); None where nothing
+            can be marked.
     """
 
     source: Source
@@ -66,6 +68,7 @@ class QueueTotals:
     backlog_byte_ns: float
     busy_ns: float
     delay_counts: IntArray | None
+    marked_packets: FloatArray | None
 
 
 @dataclass(frozen=True)

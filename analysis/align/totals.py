@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from .data import FloatArray, QueueTotals
 
-POSTCARD_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns")
+POSTCARD_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns", "marks")
 BIN_COLUMNS = (
     "bin_start_ns",
     "flow",
@@ -28,6 +28,7 @@ BIN_COLUMNS = (
     "dropped_bytes",
     "occupancy_bytes_mean",
     "qdelay_mean_ns",
+    "marked_packets",
 )
 Arrays = dict[str, NDArray[Any]]
 _KINDS = ("arrived", "dropped", "departed")
@@ -90,6 +91,7 @@ class _Sums:
 
     flows: int
     per_flow: dict[str, FloatArray]
+    can_mark: bool = False
     backlog_byte_ns: float = 0.0
     busy_ns: float = 0.0
     delay_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
@@ -97,7 +99,7 @@ class _Sums:
     @classmethod
     def empty(cls, flows: int) -> _Sums:
         names = [f"{what}_{unit}" for what in _KINDS for unit in ("packets", "bytes")]
-        names += ["occupancy_byte_ns", "delay_sum_ns"]
+        names += ["occupancy_byte_ns", "delay_sum_ns", "marked_packets"]
         return cls(flows, {name: np.zeros(flows) for name in names})
 
     def add(self, name: str, flow: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
@@ -105,6 +107,7 @@ class _Sums:
 
     def totals(self, scale: int) -> QueueTotals:
         scaled = {name: values * scale for name, values in self.per_flow.items()}
+        marked = scaled.pop("marked_packets")
         backlog, busy = self.backlog_byte_ns * scale, self.busy_ns * scale
         source = "all" if scale == 1 else "sample"
         return QueueTotals(
@@ -113,6 +116,7 @@ class _Sums:
             backlog_byte_ns=backlog,
             busy_ns=busy,
             delay_counts=self.delay_counts,
+            marked_packets=marked if self.can_mark else None,
             **scaled,
         )
 
@@ -127,6 +131,15 @@ def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
         chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
     _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
     _add_sojourns(sums, chunk, link)
+    _add_marks(sums, chunk, link)
+
+
+def _add_marks(sums: _Sums, chunk: Arrays, link: Link) -> None:
+    """Marks of packets that left; nulls of a trial in which nothing can be marked are NaN."""
+    if np.issubdtype(chunk["marks"].dtype, np.integer):
+        sums.can_mark = True
+        marked = ((chunk["marks"] & MARK_CE) != 0) & link.inside(chunk["dequeue_ns"])
+        sums.add("marked_packets", chunk["flow"][marked])
 
 
 def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_]) -> None:
@@ -182,12 +195,14 @@ def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> Q
     packets, size = per_flow["departed_packets"].sum(), per_flow["departed_bytes"].sum()
     wire = size + link.overhead_bytes * packets
     occupancy = float(per_flow["occupancy_byte_ns"].sum())
+    marked = per_flow.pop("marked_packets")
     return QueueTotals(
         source="bins",
         scale=1,
         backlog_byte_ns=occupancy * (wire / size if size else 1.0),
         busy_ns=wire * 8 * NS_PER_S / link.rate_bps,
         delay_counts=None,
+        marked_packets=marked if sums.can_mark else None,
         **per_flow,
     )
 
@@ -201,6 +216,9 @@ def _add_bins(sums: _Sums, chunk: Arrays, link: Link, bin_ns: int) -> None:
     sums.add("occupancy_byte_ns", flow, chunk["occupancy_bytes_mean"] * inside_ns)
     delay = np.nan_to_num(chunk["qdelay_mean_ns"]) * chunk["departed_packets"]
     sums.add("delay_sum_ns", flow, delay * share)
+    if np.issubdtype(chunk["marked_packets"].dtype, np.integer):
+        sums.can_mark = True
+        sums.add("marked_packets", flow, chunk["marked_packets"] * share)
 
 
 def count_durations(durations: NDArray[Any]) -> NDArray[np.int64]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError, writing
@@ -30,6 +30,26 @@ MAX_POINTS = 40_000
 BLUE = "#2a6f97"
 FORMATS = ("png", "pdf", "svg")
 FULL = "base RTT + full queue"
+
+
+class CaptureRtt(ContractModel):
+    """The RTT of a flow in a capture.
+
+    Attributes:
+        capture: The file.
+        port: The sender's port.
+        samples: How many RTTs it has.
+        min_ms: The smallest.
+        median_ms: Half of them are larger.
+        max_ms: The largest.
+    """
+
+    capture: str
+    port: int
+    samples: int
+    min_ms: float
+    median_ms: float
+    max_ms: float
 
 
 def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
@@ -153,7 +173,7 @@ def _draw_bounds(ax: Axes, bases_ns: Sequence[int], full_ns: float) -> None:
 
 def write_rtt_of_captures(
     captures: Sequence[Path], out: Path, until_s: float | None
-) -> list[dict[str, Any]]:
+) -> tuple[CaptureRtt, ...]:
     """Draw captures into a file.
 
     Args:
@@ -162,7 +182,7 @@ def write_rtt_of_captures(
         until_s: Only the first seconds.
 
     Returns:
-        For each flow: capture, port, number of samples, smallest, median and largest RTT in ms.
+        What was found of each flow.
 
     Raises:
         RunError: A capture is missing, damaged or has no sample, or the figure cannot be
@@ -181,7 +201,7 @@ def write_rtt_of_captures(
             )
         with writing(out):
             save(figure, out.with_suffix(""), (suffix,))
-    return [row for path in captures for row in _numbers(path)]
+    return tuple(row for path in captures for row in _numbers(path))
 
 
 def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Figure | None:
@@ -219,19 +239,19 @@ def _plot(ax: Axes, series: RttSeries, label: str, colour: str) -> None:
             label=label, rasterized=True)  # fmt: skip
 
 
-def _numbers(path: Path) -> list[dict[str, Any]]:
+def _numbers(path: Path) -> list[CaptureRtt]:
     rows = []
     for series in capture_rtt(read_segments(path)):
         low, middle, high = np.percentile(series.rtt_ns, (0, 50, 100)) / 1e6
         rows.append(
-            {
-                "capture": str(path),
-                "port": series.flow[0][1],
-                "samples": len(series.rtt_ns),
-                "min_ms": float(low),
-                "median_ms": float(middle),
-                "max_ms": float(high),
-            }
+            CaptureRtt(
+                capture=str(path),
+                port=series.flow[0][1],
+                samples=len(series.rtt_ns),
+                min_ms=float(low),
+                median_ms=float(middle),
+                max_ms=float(high),
+            )
         )
     return rows
 

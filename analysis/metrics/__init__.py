@@ -19,6 +19,8 @@ METRICS = WithPlugins(
             throughput.JAIN,
             losses.PER_FLOW_LOSS,
             losses.LOSS,
+            losses.PER_FLOW_MARKS,
+            losses.MARKS,
             throughput.SHARE,
             queue.OCCUPANCY_SHARE,
             queue.OCCUPANCY,

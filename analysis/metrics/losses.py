@@ -1,4 +1,4 @@
-"""Losses in the bottleneck, and what senders sent again."""
+"""Losses and marks in the bottleneck, and what senders sent again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..align.data import TrialData
+from ..errors import NotMeasuredError
 from .metric import Metric
 
 
@@ -57,6 +58,59 @@ LOSS = Metric(
     definition="Packets dropped by the queue, of all that arrived in the window.",
     source="nashbed",
     compute=_loss_of_trial,
+)
+
+
+def mark_rate(marked: NDArray[np.float64], departed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Marked by departed packets of each flow (unit 1).
+
+    DCTCP's alpha estimates it (RFC 8257, section 3.3), in bytes.
+
+    Args:
+        marked: Packets that left with CE set by the queue, shape (F,).
+        departed: Packets that left, shape (F,).
+
+    Returns:
+        Mark rates, shape (F,); NaN where nothing left.
+    """
+    result = np.full(len(departed), np.nan)
+    np.divide(marked, departed, out=result, where=departed > 0)
+    return result
+
+
+def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    queue = trial.need_queue()
+    if queue.marked_packets is None:
+        raise NotMeasuredError("no flow of the trial is ECN-capable, so nothing can be marked")
+    return queue.marked_packets, queue.departed_packets
+
+
+def _marks_of_flows(trial: TrialData) -> NDArray[np.float64]:
+    return mark_rate(*_marked(trial))
+
+
+def _marks_of_trial(trial: TrialData) -> float:
+    marked, departed = (each.sum(keepdims=True) for each in _marked(trial))
+    return float(mark_rate(marked, departed)[0])
+
+
+PER_FLOW_MARKS = Metric(
+    name="per_flow_mark_rate",
+    title="Mark rate per flow",
+    unit="1",
+    scope="flow",
+    definition="The flow's packets in which the queue set CE, of those that left in the window.",
+    source="nashbed",
+    compute=_marks_of_flows,
+)
+MARKS = Metric(
+    name="mark_rate",
+    title="Mark rate",
+    unit="1",
+    scope="trial",
+    definition="Packets in which the queue set CE, of all that left in the window.",
+    source="nashbed",
+    compute=_marks_of_trial,
 )
 
 

@@ -281,6 +281,7 @@ def _setting(
         "rows": [_row(measures, equilibria, cell) for cell in cells],
         "probability": bool(equilibria.ends and equilibria.ends.probability),
         "resampled": bool(equilibria.resampled),
+        "can_mark": any(cell.estimate("mark_rate") is not None for cell in cells),
         "epsilon": f"{equilibria.epsilon:.0%}",
         "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
         "measured": any(cell.trials for cell in cells),
@@ -307,6 +308,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Js
         "utilisation": _percent(cell, "utilisation"),
         "jain": _shown(cell, "jain_index"),
         "loss": _percent(cell, "loss_rate"),
+        "marks": [_percent(cell, "per_flow_mark_rate", s) for s in measures.strategies],
         "retransmits": _percent(cell, "retransmit_share"),
         "equilibrium": verdict.equilibrium,
         "epsilon": verdict.epsilon_equilibrium,
@@ -337,8 +339,8 @@ def _shown(
     )
 
 
-def _percent(cell: Cell, metric: str) -> tuple[str, str]:
-    estimate = cell.estimate(metric)
+def _percent(cell: Cell, metric: str, strategy: str | None = None) -> tuple[str, str]:
+    estimate = cell.estimate(metric, strategy)
     return with_interval(None if estimate is None else estimate.scaled(100))
 
 

@@ -60,6 +60,7 @@ class SummaryRow(ContractModel):
         utilisation: Share of the applied rate that was used.
         jain_index: Fairness of the flows.
         loss_rate: Share of the packets that were dropped.
+        mark_rate: Share of the packets in which the queue set CE; left out where none can be.
         retransmit_share: Share of the bytes that were sent again.
         throughput_drift: How far both halves of the second half of the trials differ.
         groups: The flow groups; left out where there is only one.
@@ -92,6 +93,7 @@ class SummaryRow(ContractModel):
     utilisation: EstimateAnswer | None
     jain_index: EstimateAnswer | None
     loss_rate: EstimateAnswer | None
+    mark_rate: EstimateAnswer | None = Field(None, exclude_if=lambda rate: rate is None)
     retransmit_share: EstimateAnswer | None
     throughput_drift: EstimateAnswer | None
     groups: tuple[GroupRow, ...] = Field((), exclude_if=lambda groups: not groups)
@@ -179,6 +181,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         utilisation=_answer(cell.estimate("utilisation")),
         jain_index=_answer(cell.estimate("jain_index")),
         loss_rate=_answer(cell.estimate("loss_rate")),
+        mark_rate=_answer(cell.estimate("mark_rate")),
         retransmit_share=_answer(cell.estimate("retransmit_share")),
         throughput_drift=_answer(cell.estimate("throughput_drift")),
         groups=tuple(_group(measures, cell, group) for group in groups),

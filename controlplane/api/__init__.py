@@ -49,13 +49,22 @@ if TYPE_CHECKING:
     )
     from nashbed.controlplane.contract.testbed import Testbed
     from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
-    from nashbed.controlplane.run.progress import Snapshot
+    from nashbed.controlplane.machine.log import shown_log
+    from nashbed.controlplane.run.progress import Snapshot, TimeLeft
     from nashbed.controlplane.store.errors import RunError
 
-    from . import figures, models
-    from .files import read_scenario, read_testbed, scenario_text
-    from .planning import plan
-    from .running import RunInProgress, resume, run, start
+    from . import atlas, captures, cc, doctor, figures, kernels, models, tables, testbeds
+    from .files import Loaded, read_scenario, read_testbed, scenario_text
+    from .planning import Preview, plan, preview
+    from .running import (
+        RunInProgress,
+        VerificationInProgress,
+        Verified,
+        resume,
+        run,
+        start,
+        verify,
+    )
     from .runs import Run, Trial, compare, equivalence, open_run
 
 __all__ = [
@@ -69,9 +78,11 @@ __all__ = [
     "HostError",
     "Hosts",
     "Interrupted",
+    "Loaded",
     "Metric",
     "NashbedError",
     "Plan",
+    "Preview",
     "Rate",
     "Run",
     "RunError",
@@ -85,19 +96,32 @@ __all__ = [
     "TargetError",
     "Telemetry",
     "Testbed",
+    "TimeLeft",
     "Trial",
+    "VerificationInProgress",
+    "Verified",
+    "atlas",
+    "captures",
+    "cc",
     "compare",
+    "doctor",
     "equivalence",
     "figures",
+    "kernels",
     "models",
     "open_run",
     "plan",
+    "preview",
     "read_scenario",
     "read_testbed",
     "resume",
     "run",
     "scenario_text",
+    "shown_log",
     "start",
+    "tables",
+    "testbeds",
+    "verify",
 ]
 
 _MODULES = {
@@ -112,20 +136,27 @@ _MODULES = {
     ),
     "nashbed.controlplane.contract.testbed": ("Testbed",),
     "nashbed.controlplane.contract.units": ("Buffer", "Duration", "Rate", "Share", "Size"),
-    "nashbed.controlplane.run.progress": ("Snapshot",),
+    "nashbed.controlplane.machine.log": ("shown_log",),
+    "nashbed.controlplane.run.progress": ("Snapshot", "TimeLeft"),
     "nashbed.controlplane.store.errors": ("RunError",),
-    "nashbed.files": ("read_scenario", "read_testbed", "scenario_text"),
-    "nashbed.planning": ("plan",),
-    "nashbed.running": ("RunInProgress", "resume", "run", "start"),
+    "nashbed.files": ("Loaded", "read_scenario", "read_testbed", "scenario_text"),
+    "nashbed.planning": ("Preview", "plan", "preview"),
+    "nashbed.running": (
+        "RunInProgress", "VerificationInProgress", "Verified", "resume", "run", "start", "verify",
+    ),
     "nashbed.runs": ("Run", "Trial", "compare", "equivalence", "open_run"),
 }  # fmt: skip
+_SUBMODULES = (
+    "atlas", "captures", "cc", "doctor", "figures", "kernels", "models",
+    "tables", "testbeds",
+)  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Import a name of `__all__` when it is first used."""
-        if name in ("figures", "models"):
+        if name in _SUBMODULES:
             return import_module(f"nashbed.{name}")
         if name not in _HOME:
             raise AttributeError(f"module 'nashbed' has no attribute {name!r}")

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.config.load import parse_testbed
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import CcaInFile, Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
 from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from nashbed.controlplane.store.staging import scratch_folder
 from ruamel.yaml import YAML
+
+__all__ = [
+    "Loaded",
+    "ScenarioLike",
+    "TestbedLike",
+    "quantity",
+    "read_scenario",
+    "read_testbed",
+    "scenario_text",
+    "work_folder",
+]
 
 Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 ScenarioLike = str | Path | Mapping[str, Any] | Scenario | Loaded[Scenario]
@@ -118,6 +131,31 @@ def find_testbed(name: str | Path) -> Path:
 def usual_testbed() -> Path:
     """The testbed file that this user can run on."""
     return DEFAULT_TESTBED if os.geteuid() == 0 else VIRTUAL_TESTBED
+
+
+@contextmanager
+def work_folder(keep: str | Path | None = None) -> Iterator[Path]:
+    """A new folder for logs and raw measurements.
+
+    Args:
+        keep: Where it is and stays; None: it is removed afterwards.
+
+    Raises:
+        ConfigError: There is such a folder.
+        HostError: It cannot be made.
+    """
+    if keep is None:
+        with scratch_folder("work") as folder:
+            yield folder
+        return
+    kept = Path(keep)
+    try:
+        kept.mkdir(parents=True)
+    except FileExistsError as error:
+        raise ConfigError(f"{kept}: already exists; keep it in a new folder") from error
+    except OSError as error:
+        raise HostError(f"{kept}: cannot be made: {error.strerror}") from error
+    yield kept.resolve()
 
 
 def _as_written(model: ContractModel) -> dict[str, Any]:

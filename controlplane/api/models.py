@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from nashbed.analysis.models import MODELS, Competition, Model, Prediction, cubic_against
-from nashbed.analysis.models.answers import chosen_models
+from nashbed.analysis.models import MODELS, Competition, Model, Prediction, answers, cubic_against
+from nashbed.analysis.models.answers import ErrorsAnswer, PredictionsAnswer, chosen_models
 from nashbed.analysis.models.crossing import PredictedCrossing, predicted_crossing
 from nashbed.analysis.models.starts import BBR, Starts
 from nashbed.controlplane.contract.disciplines import DROPTAIL
@@ -18,20 +20,25 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate
 
 from .files import quantity
+from .steps import ShowStep, show_nothing
 
 __all__ = [
     "AskedModel",
     "Competition",
+    "ErrorsAnswer",
     "PredictedCrossing",
     "Prediction",
+    "PredictionsAnswer",
     "closed_form",
     "competition",
+    "errors",
     "fluid",
     "mishra_desynchronised",
     "mishra_given_k",
     "mishra_synchronised",
     "mishra_two_flow",
     "models",
+    "predictions",
     "ware",
 ]
 
@@ -169,6 +176,52 @@ class AskedModel:
 def models() -> tuple[AskedModel, ...]:
     """Every model, in the order of tables."""
     return tuple(map(AskedModel, MODELS))
+
+
+def predictions(
+    game: Competition | None = None,
+    *,
+    every_mix: bool = False,
+    names: Sequence[str] = (),
+    k: float | None = None,
+    unvalidated: bool = False,
+    on_step: ShowStep = show_nothing,
+    **question: Any,
+) -> PredictionsAnswer:
+    """Ask several models the same, and where each expects the mix to settle.
+
+    Args:
+        game: As `AskedModel.predict` has it.
+        every_mix: Whether every mix of as many flows is asked for, not only the game's.
+        names: Which models; empty: all.
+        k: As `AskedModel.predict` has it.
+        unvalidated: As `AskedModel.predict` has it.
+        on_step: Called as models answer: model, questions answered, questions in all.
+        question: As `competition` has it.
+
+    Raises:
+        ConfigError: The question makes no sense, or there is no such model.
+    """
+    asked = competition(**question) if game is None else game
+    chosen = chosen_models(names, k, asked.second.cca, unvalidated)
+    return answers.predictions(asked, every_mix, chosen, on_step, k)
+
+
+def errors(
+    measured: str | Path, names: Sequence[str] = (), on_step: ShowStep = show_nothing
+) -> ErrorsAnswer:
+    """Hold models against measurements: errors of shares by buffer, and of equilibria.
+
+    Args:
+        measured: A run directory, or a CSV of mixes (`tables.mixes` writes one).
+        names: Which models; empty: all.
+        on_step: As `predictions` has it.
+
+    Raises:
+        RunError: It cannot be read, or has no such mix.
+        ConfigError: There is no such model.
+    """
+    return answers.errors_against(Path(measured), names, on_step)
 
 
 fluid = AskedModel("fluid")

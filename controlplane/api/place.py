@@ -17,10 +17,21 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.host.preflight import require_root
-from nashbed.controlplane.machine.host.runs import OnWait, reserved
+from nashbed.controlplane.machine.host.runs import OnWait, RunState, reserved
 
 if TYPE_CHECKING:
     from nashbed.controlplane.run.dispatcher import TrialPlace
+
+__all__ = [
+    "LOG",
+    "OnWait",
+    "ReachedCluster",
+    "RunState",
+    "Say",
+    "chosen_cluster",
+    "machine_for",
+    "reach_cluster",
+]
 
 LOG = logging.getLogger(__name__)
 Say = Callable[[str], None]

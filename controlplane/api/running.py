@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -14,6 +15,7 @@ from nashbed.controlplane.machine.host.preflight import require_disk
 from nashbed.controlplane.machine.host.runs import OnWait
 from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
 from nashbed.controlplane.machine.sessions import check_host
+from nashbed.controlplane.plan.estimates import resources_of
 from nashbed.controlplane.run.active_run import (
     ActiveRun,
     needed_disk_bytes,
@@ -22,53 +24,71 @@ from nashbed.controlplane.run.active_run import (
     testbed_of,
 )
 from nashbed.controlplane.run.cca import ccas_of, require_strategies
-from nashbed.controlplane.run.dispatcher import TrialPlace
+from nashbed.controlplane.run.dispatcher import TrialPlace, watch
 from nashbed.controlplane.run.planning import plan_run
-from nashbed.controlplane.run.progress import Snapshot
+from nashbed.controlplane.run.progress import Running, Snapshot, TimeLeft
 from nashbed.controlplane.run.runner import progress_of
 from nashbed.controlplane.run.standing import EACH_SEAT
+from nashbed.controlplane.run.verification import TrialChoice, Verification, prepare
+from nashbed.controlplane.store.comparison import Difference, RepeatedTrial
 from nashbed.controlplane.study import adaptive
 
-from .files import ScenarioLike, TestbedLike, read_scenario, read_testbed
+from .files import ScenarioLike, TestbedLike, read_scenario, read_testbed, work_folder
 from .place import LOG, Say, chosen_cluster, machine_for, reach_cluster
 
 if TYPE_CHECKING:
     from .runs import Run
 
+__all__ = [
+    "Difference",
+    "InProgress",
+    "RepeatedTrial",
+    "RunInProgress",
+    "Running",
+    "Snapshot",
+    "TimeLeft",
+    "VerificationInProgress",
+    "Verified",
+    "resume",
+    "run",
+    "start",
+    "verify",
+]
 
-class RunInProgress(Iterator[Snapshot]):
-    """A run that goes on while it is iterated: each item says where it stands.
 
-    It holds what it runs on until its last item, an error, or `close`, which stops it; finished
-    trials are kept, and `resume` goes on with the others. As a context manager it closes itself.
+class InProgress(Iterator[Snapshot]):
+    """Trials that are run while it is iterated: each item says where that stands.
+
+    It holds what it runs on until its last item, an error, or `close`, which stops it. As a
+    context manager it closes itself.
 
     Attributes:
-        path: The run directory.
+        path: Where trials are written.
         plan: What will be run.
         testbed: Where.
-        remarks: What a person should know before it begins, a line each.
+        time_left: Estimates of the time that it takes.
     """
 
-    def __init__(self, active: ActiveRun, held: ExitStack, place: TrialPlace | None) -> None:
+    def __init__(self, active: ActiveRun, held: ExitStack, progress: Generator[Snapshot]) -> None:
         """Take over a run.
 
         Args:
             active: The run.
             held: What is given back at its end.
-            place: Where trials run; None: on this machine.
+            progress: Goes on with it.
         """
         self.path = active.directory.path
         self.plan = active.plan
         self.testbed = active.testbed.model
-        self.remarks = _remarks(active)
+        self.time_left = TimeLeft(active.plan, resources_of(active.testbed.model, active.plan))
         self._held = held
-        self._progress = progress_of(active, place)
+        self._progress = progress
 
     def __next__(self) -> Snapshot:
         """Go on for a moment.
 
         Raises:
-            NashbedError: What ended the run early.
+            NashbedError: What ended it early.
         """
         try:
             return next(self._progress)
@@ -76,17 +96,16 @@ class RunInProgress(Iterator[Snapshot]):
             self.close()
             raise
 
-    def finish(self) -> Run:
-        """Go on to the end, and open what was run.
+    def watch(self, on_progress: Callable[[Snapshot], None]) -> None:
+        """Go on to the end.
+
+        Args:
+            on_progress: Called with where it stands, again and again.
 
         Raises:
-            NashbedError: What ended the run early.
+            NashbedError: What ended it early; Interrupted on Ctrl-C, also in `on_progress`.
         """
-        from .runs import open_run  # noqa: PLC0415 - slow to import
-
-        for _ in self:
-            pass
-        return open_run(self.path)
+        watch(self, on_progress)
 
     def close(self) -> None:
         """Stop, if it still goes on, and give back what it runs on."""
@@ -102,6 +121,107 @@ class RunInProgress(Iterator[Snapshot]):
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+
+class RunInProgress(InProgress):
+    """A run that goes on while it is iterated: each item says where it stands.
+
+    It holds what it runs on until its last item, an error, or `close`, which stops it; finished
+    trials are kept, and `resume` goes on with the others. As a context manager it closes itself.
+
+    Attributes:
+        path: The run directory.
+        plan: What will be run.
+        testbed: Where.
+        remarks: What a person should know before it begins, a line each.
+        time_left: Estimates of the time that it takes.
+    """
+
+    def __init__(self, active: ActiveRun, held: ExitStack, place: TrialPlace | None) -> None:
+        """Take over a run.
+
+        Args:
+            active: The run.
+            held: What is given back at its end.
+            place: Where trials run; None: on this machine.
+        """
+        super().__init__(active, held, progress_of(active, place))
+        self.remarks = _remarks(active)
+
+    def finish(self) -> Run:
+        """Go on to the end, and open what was run.
+
+        Raises:
+            NashbedError: What ended the run early.
+        """
+        from .runs import open_run  # noqa: PLC0415 - slow to import
+
+        for _ in self:
+            pass
+        return open_run(self.path)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of trials that were run again.
+
+    Attributes:
+        run: Name of the run.
+        environment: What is not as it was when the run was made.
+        trials: The trials, by id: equal or not, and everything that differs.
+    """
+
+    run: str
+    environment: tuple[Difference, ...]
+    trials: tuple[RepeatedTrial, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether every trial measured the same again, to the bit."""
+        return all(trial.equal for trial in self.trials)
+
+
+class VerificationInProgress(InProgress):
+    """Trials of a run that are run again while it is iterated: each item says where that stands.
+
+    It holds what it runs on until its last item, an error, or `close`, which stops it. As a
+    context manager it closes itself.
+
+    Attributes:
+        path: Where the repeated trials are.
+        plan: What will be run.
+        testbed: Where.
+        run: Name of the run.
+        total: How many trials are run again.
+        time_left: Estimates of the time that it takes.
+    """
+
+    def __init__(self, verification: Verification, held: ExitStack) -> None:
+        """Take over a verification.
+
+        Args:
+            verification: The verification.
+            held: What is given back at its end.
+        """
+        super().__init__(verification.run, held, verification.progress())
+        self.run = verification.manifest.run
+        self.total = verification.work.total
+        self._verification = verification
+
+    @property
+    def environment(self) -> tuple[Difference, ...]:
+        """What is not as it was when the run was made; known from the first item on."""
+        return self._verification.environment
+
+    def finish(self) -> Verified:
+        """Go on to the end, and say what came of it.
+
+        Raises:
+            NashbedError: What ended it early.
+        """
+        for _ in self:
+            pass
+        return Verified(self.run, self.environment, tuple(self._verification.trials))
 
 
 def start(
@@ -169,9 +289,8 @@ def run(
         NashbedError: It cannot be run, or what ended it early.
     """
     with start(scenario, testbed, out, on=on, private_network=private_network) as running:
-        for snapshot in running:
-            if on_progress is not None:
-                on_progress(snapshot)
+        if on_progress is not None:
+            running.watch(on_progress)
         return running.finish()
 
 
@@ -213,6 +332,36 @@ def resume(
             require_strategies(resumed.scenario, resumed.testbed.model, resumed.ccas)
             check_host(resumed.testbed.model, folder, needed, resumed.ccas)
         return RunInProgress(resumed, held.pop_all(), place and place[0])
+
+
+def verify(
+    path: str | Path,
+    *,
+    trials: Sequence[str] = (),
+    count: int | None = 1,
+    seed: int = 0,
+    keep: str | Path | None = None,
+) -> VerificationInProgress:
+    """Be ready to run trials of a virtual run again, which must be equal to the bit.
+
+    Equal means: every table, capture and report has the same SHA-256.
+
+    Args:
+        path: The run directory.
+        trials: Which ones, by id; empty: they are drawn.
+        count: How many are drawn; None: all are run again.
+        seed: Seed of the draw.
+        keep: A new folder, in which the repeated trials are kept; None: they are not.
+
+    Raises:
+        NashbedError: It is no run, ran in real time, or cannot be repeated here; why.
+    """
+    with ExitStack() as held:
+        folder = held.enter_context(work_folder(keep))
+        choice = TrialChoice(tuple(trials), count, seed)
+        verification = prepare(Path(path), folder, choice, keep is not None)
+        check_host(verification.run.testbed.model, folder, verification.needed_disk_bytes)
+        return VerificationInProgress(verification, held.pop_all())
 
 
 def _cluster(

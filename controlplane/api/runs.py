@@ -8,9 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
-from nashbed.analysis.measures import TrialMeasures
+from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
+from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
+from nashbed.analysis.traces import (
+    NS_PER_S,
+    Progress,
+    Selection,
+    TrialExport,
+    check_form,
+    choose_trial,
+    export_trial,
+    parse_flows,
+    silent,
+)
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
@@ -25,6 +37,18 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
+    from nashbed.controlplane.store.finished_run import DamagedTrial
+
+__all__ = [
+    "Run",
+    "RunLike",
+    "Trial",
+    "compare",
+    "equilibria_answer",
+    "equivalence",
+    "measures_of",
+    "open_run",
+]
 
 
 class Trial:
@@ -193,6 +217,11 @@ class Run:
         return self._finished.failures
 
     @property
+    def damaged(self) -> Sequence[DamagedTrial]:
+        """Trials that cannot be read, and so are left out."""
+        return self.summary.measures.damaged
+
+    @property
     def rows(self) -> Sequence[SummaryRow]:
         """What was measured at each setting and mix, means with intervals."""
         return self.summary.rows
@@ -244,6 +273,46 @@ class Run:
         check_export(folder, suffix, tables)
         return export_run(self.summary, folder, suffix, tables)
 
+    def export_trial(  # noqa: PLR0913 - each is a part of the question
+        self,
+        trial: str | None,
+        form: str,
+        out: str | Path | None = None,
+        *,
+        flows: Iterable[int] | str = (),
+        begin_s: float | None = None,
+        end_s: float | None = None,
+        invalid: bool = False,
+        progress: Progress | None = None,
+    ) -> TrialExport:
+        """Write one trial as a file that others' tools read.
+
+        Args:
+            trial: Its name; None: the only valid one.
+            form: `perfetto`, `qlog`, `int-xd` or `pcapng`.
+            out: The file, for qlog the folder; None: in `traces/` of the run directory. What is
+                there of an earlier export is replaced.
+            flows: Only these flows, by number: `[0, 3, 4]`, or `"0,3-4"`.
+            begin_s: Only what reached the bottleneck, or was sampled, from then on, in seconds
+                after the trial's t0.
+            end_s: And before then.
+            invalid: Whether the trial may be invalid.
+            progress: Is told what is read, and how many rows of how many; None: nobody is.
+
+        Returns:
+            What was written.
+
+        Raises:
+            RunError: There is no such trial, flow or format, the trial is invalid or lacks what
+                the format needs, or the file cannot be written.
+        """
+        check_form(form)
+        begin_ns, end_ns = (None if s is None else round(s * NS_PER_S) for s in (begin_s, end_s))
+        sealed = choose_trial(self._finished, trial, invalid)
+        numbers = parse_flows(flows) if isinstance(flows, str) else tuple(flows)
+        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent)
+        return export_trial(self.path, form, chosen, None if out is None else Path(out))
+
     def report(self, out: str | Path | None = None, formats: Sequence[str] | None = None) -> Path:
         """Build the report.
 
@@ -274,6 +343,11 @@ RunLike = Run | str | Path
 
 def _folder(run: RunLike) -> Path:
     return run.path if isinstance(run, Run) else Path(run)
+
+
+def measures_of(run: RunLike) -> RunMeasures:
+    """A run's measures, which a `Run` may have already."""
+    return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
 
 
 def compare(

@@ -49,7 +49,7 @@ def bench_analysis(
     with scratch_folder("bench", folder) as made:
         _check_disk(made, postcards)
         path = POSTCARDS.path(made)
-        write_postcards(path.parent, _batches(postcards))
+        write_postcards(path.parent, _batches(postcards), marks=False)
         bins = TimeBins.cover(0, _duration_ns(postcards), BIN_NS)
         seconds = tuple(_read(path, bins) for _ in range(repetitions))
         size = path.stat().st_size
@@ -111,6 +111,7 @@ def _batch(n: NDArray[np.int64], rng: np.random.Generator) -> PostcardBatch:
         enqueue_ns=np.where(dropped, dequeue, np.maximum(dequeue - sojourn, 0)),
         dequeue_ns=dequeue,
         seq=n % 2**32,
+        marks=np.zeros(len(n), np.uint8),
     )
 
 

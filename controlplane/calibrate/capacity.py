@@ -24,7 +24,7 @@ from ..machine.sessions import check_host, local_session
 from ..run.active_run import needed_disk_bytes
 from ..targets import capabilities_of
 from .level import Lanes, LevelRunner, ShowLine, measuring_bed, why_not
-from .lone_share import MARGIN, in_percent, judged, lone_share
+from .lone_share import MARGIN, judged, lone_share
 
 Measure = Callable[[int], LevelAttempt]
 PANEL_LANES = Lanes()
@@ -239,7 +239,7 @@ def as_line(made: LevelAttempt) -> str:
         mean_us, max_ms = error.mean_ns / 1000, error.max_ns / 1e6
         parts.append(f"round trips {mean_us:.1f} us too long on average, {max_ms:.2g} ms at most")
     if (lone := lone_share(made.lone_shares)) is not None:
-        parts.append(f"the lone CUBIC flow gets {in_percent(lone)}")
+        parts.append(f"the lone CUBIC flow gets {lone.in_percent()}")
     parts += [
         f"core {core.core}: {core.user:.0%} user, {core.system:.0%} system, "
         f"{core.softirq:.0%} softirq, {core.idle:.0%} idle"

@@ -45,13 +45,7 @@ def judged(made: LevelAttempt, few: LoneShare | None, margin: float = MARGIN) ->
     if not made.passed or few is None or now is None or abs(now.mean - few.mean) <= margin:
         return made
     reason = (
-        f"{GATE}: the CUBIC flow among BBR flows gets {in_percent(now)} of the throughput, "
-        f"{in_percent(few)} with few lanes"
+        f"{GATE}: the CUBIC flow among BBR flows gets {now.in_percent()} of the throughput, "
+        f"{few.in_percent()} with few lanes"
     )
     return made.model_copy(update={"passed": False, "failed": {GATE: made.lanes}, "reason": reason})
-
-
-def in_percent(share: LoneShare) -> str:
-    """With its interval."""
-    more = "" if share.ci95 is None else f" +- {100 * share.ci95:.1f}"
-    return f"{100 * share.mean:.1f}{more} %"

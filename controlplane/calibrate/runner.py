@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -87,6 +86,7 @@ def _session_request(what: Calibration) -> SessionRequest:
 def execute(
     what: Calibration,
     show_step: ShowStep,
+    say: Callable[[str], None],
     make_session: MakeSession = local_session,
     find_artefact: Callable[[str], Path] = artefact,
     count_lanes: CountLanes = measure_lanes,
@@ -97,6 +97,7 @@ def execute(
     Args:
         what: What to calibrate.
         show_step: Called before each measurement.
+        say: Told what the capacity's measurement finds.
         make_session: Makes the session; tests give one without a real machine.
         find_artefact: Finds the compiled P4 program.
         count_lanes: Measures the capacity.
@@ -111,7 +112,7 @@ def execute(
         with opened_lab(make_session(_session_request(what)), what.testbed.model, place) as lab:
             certificate = _calibrate(what, lab, show_step)
         if what.capacities is not None and certificate.passed:
-            count = count_lanes(what.testbed, what.capacities, _say)
+            count = count_lanes(what.testbed, what.capacities, say)
             capacity = with_margin(count, what.testbed.model)
             shares = count.shares(without_load(what.capacities.lanes))
             certificate = certificate.model_copy(update={"capacity": capacity, "shares": shares})
@@ -194,8 +195,3 @@ def with_margin(count: LaneCount, testbed: Testbed) -> Capacity | None:
     rate = Rate(lane_bps * max(1, count.lanes - 1))
     lanes = min(testbed.dataplane.lanes, max(count.lanes, testbed.capacity.lanes))
     return Capacity(rate=rate, lanes=lanes)
-
-
-def _say(line: str) -> None:
-    LOG.info("%s", line)
-    sys.stderr.write(line + "\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -65,7 +64,7 @@ COMMANDS = (
     LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),
     LazyCommand("targets", "targets", "Show what each target can do."),
     LazyCommand(
-        "schema", "plan", "Write the JSON schemas of scenario, testbed and cluster files.", True
+        "schema", "schema", "Write the JSON schemas of scenario, testbed and cluster files.", True
     ),
     LazyCommand(
         "model", "model", "Predict throughputs and equilibria by all models, or test the models."
@@ -78,7 +77,9 @@ COMMANDS = (
     LazyCommand(
         "compare", "results", "Show what differs between two runs, and where by more than chance."
     ),
-    LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
+    LazyCommand(
+        "export", "results", "Write tables of a run, or one trial for Perfetto, qlog or Wireshark."
+    ),
     LazyCommand(
         "mixes",
         "results",
@@ -123,11 +124,12 @@ def _log(
     level = ("", "info", "debug")[min(verbose, 2)] or asked
     if not level:
         return
-    from ..machine.log import LEVELS, close_log, show_log  # noqa: PLC0415 - `--help` needs none
+    from nashbed import shown_log  # noqa: PLC0415 - `--help` needs none
 
-    if level not in LEVELS:
-        raise ConfigError(f"{LOG_VARIABLE}: {asked!r} is no level; write {', '.join(LEVELS)}")
-    context.call_on_close(partial(close_log, show_log(level)))
+    try:
+        context.with_resource(shown_log(level))
+    except ConfigError as error:
+        raise ConfigError(f"{LOG_VARIABLE}: {error.message}") from error
 
 
 def command_line() -> TyperGroup:

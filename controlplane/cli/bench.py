@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from nashbed.files import find_testbed, quantity
+from nashbed.files import quantity, read_testbed, work_folder
 from nashbed.planning import plan as planned_run
 from nashbed.running import start
 
@@ -27,7 +27,6 @@ from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
 from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
-from ..config import load_testbed
 from ..contract.benchmark import BenchAnswer, Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.model import JsonAnswer
@@ -39,14 +38,7 @@ from ..store.staging import write_whole
 from .bench_text import SPEED, benchmarks_text, growth_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import (
-    AsJson,
-    Results,
-    TestbedName,
-    answer,
-    new_app,
-    work_folder,
-)
+from .options import AsJson, Results, TestbedName, answer, new_app
 from .run import carry_out
 from .where import Wait, machine_for, waiting
 
@@ -183,7 +175,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     Lanes are added until a validity gate of one of them fails, or the one CUBIC flow of each no
     longer gets its share.
     """
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     lane = Lanes(
         quantity(Rate, "--rate", rate),
         quantity(Buffer, "--buffer", buffer),
@@ -211,7 +203,7 @@ def forward(
 
     It runs as root.
     """
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     held = machine_for(bed.model, "nashbed bench forward", wait)
     with held, work_folder() as folder, step_display() as show_step:
         benchmarks = bench_forward(
@@ -234,7 +226,7 @@ def virtual(
 
     10 to 100 flows, 50 Mbit/s to 1 Gbit/s, each on one core; and the memory it takes.
     """
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     with work_folder() as folder, step_display() as show_step:
         benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step, profiled=profile)
     return _answer("virtual", benchmarks, as_json)
@@ -259,7 +251,7 @@ def cluster(
     """
     from ..bench.cluster import bench_cluster  # noqa: PLC0415 - Dask takes long to import
 
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     with work_folder() as folder, step_display() as show_step:
         check_host(bed.model, folder, CLUSTER_DISK_BYTES)
         benchmarks = bench_cluster(bed, folder, workers or [1, 2], trials, show_step)
@@ -281,7 +273,7 @@ def cpu(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     It is measured in real lanes, as root.
     """
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
     held = machine_for(bed.model, "nashbed bench cpu", wait)
     with held, work_folder() as folder, step_display() as show_step:
@@ -345,7 +337,7 @@ def growth(
     """
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
-    bed = load_testbed(find_testbed(testbed))
+    bed = read_testbed(testbed)
     held = machine_for(bed.model, "nashbed bench growth", wait)
     with held, work_folder() as work, step_display() as show_step:
         series = by_lanes(BenchSite(bed, work), show_step)

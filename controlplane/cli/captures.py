@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..config import load_scenario
 from ..contract.errors import EXIT_OK
 from ..contract.messages import ReplaySummary
 from ..contract.model import JsonAnswer
-from ..run.replay import replay as run_replay
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
-    from nashbed.analysis.captures import CaptureSummary
-
+    from nashbed.captures import CaptureSummary
 
 app = new_app()
 
@@ -49,14 +46,12 @@ def timestamps(
 
     Their format, first and last time, ports and marks.
     """
-    from nashbed.analysis.captures import summarise_timestamps  # noqa: PLC0415 - slow to import
+    from nashbed import captures  # noqa: PLC0415 - slow to import
 
-    summary = summarise_timestamps(capture, form, fcs, packets)
+    summary = captures.timestamps(capture, form, fcs, packets=packets)
     text = _text(summary)
     if against is not None:
-        from nashbed.analysis.clock.pair import align_captures  # noqa: PLC0415
-
-        alignment = align_captures(against, capture, form)
+        alignment = captures.align(against, capture, form)
         summary = summary.model_copy(update={"alignment": alignment})
         text += f"\n{alignment.text()}"
     answer(summary, as_json, text)
@@ -75,18 +70,21 @@ def rtt(
     as_json: AsJson = False,
 ) -> int:
     """Draw the RTT over time from captures, by TCP time stamps."""
-    from nashbed.analysis.figures.delay_over_time import write_rtt_of_captures  # noqa: PLC0415 - slow to import
+    from nashbed.captures import rtt as draw_rtt  # noqa: PLC0415 - slow to import
 
-    flows = write_rtt_of_captures(captures, out, until)
-    lines = [f"{f['capture']} port {f['port']}: n {f['samples']}, RTT {f['min_ms']:.1f} to "
-             f"{f['max_ms']:.1f} ms, median {f['median_ms']:.1f} ms" for f in flows]  # fmt: skip
-    data = {"ok": True, "figure": str(out), "flows": flows}
+    flows = draw_rtt(captures, out, until)
+    lines = [
+        f"{flow.capture} port {flow.port}: n {flow.samples}, RTT {flow.min_ms:.1f} to "
+        f"{flow.max_ms:.1f} ms, median {flow.median_ms:.1f} ms"
+        for flow in flows
+    ]
+    data = {"ok": True, "figure": str(out), "flows": [each.model_dump() for each in flows]}
     answer(data, as_json, "\n".join([*lines, f"figure: {out}"]))
     return EXIT_OK
 
 
 def _text(summary: CaptureSummary) -> str:
-    from nashbed.analysis.captures import exact_text  # noqa: PLC0415
+    from nashbed.captures import exact_text  # noqa: PLC0415
 
     lines = [
         f"{summary.capture}: {summary.packets} packets, times by {summary.format}"
@@ -133,7 +131,9 @@ def replay(
 
     It needs no root and reads no clock: the same capture gives the same result, to the bit.
     """
-    summary = run_replay(capture, load_scenario(scenario), out)
+    from nashbed import captures  # noqa: PLC0415 - slow to import
+
+    summary = captures.replay(capture, scenario, out)
     text = f"{summary.packets} packets, {summary.departed} departed, "
     text += f"{summary.dropped} dropped: {out}"
     said = ReplayAnswer(out=str(out), **summary.model_dump())

@@ -7,22 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from nashbed import cc
+from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
 from rich.table import Table
 
-from ..cca.check import LOSSES_PPM, CcaBehaviour, CcaVerdict, check_cca
-from ..cca.shipped import ShippedCca, shipped_ccas
-from ..contract.cca import SUFFIX, cca_name
-from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.errors import EXIT_OK
 from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
-from ..machine.cca.checks import kernels_own_ccas
-from ..machine.paths import CCA_TEMPLATE
 from .console import as_text, step_display
 from .options import AsJson, RunFolder, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
-
 
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
@@ -100,8 +96,8 @@ class CheckedCca(JsonAnswer):
 @app.command("list", epilog="Example: nashbed cc list --json")
 def list_ccas(as_json: AsJson = False) -> int:
     """List the congestion controls that nashbed brings along, and how they are had here."""
-    ccas = shipped_ccas()
-    said = CcasAnswer(controls=tuple(ccas))
+    ccas = cc.shipped()
+    said = CcasAnswer(controls=ccas)
     answer(said, as_json, "" if as_json else list_text(ccas))
     return EXIT_OK
 
@@ -112,9 +108,8 @@ def new(
     as_json: AsJson = False,
 ) -> int:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
-    path = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
-    write_template(path)
-    text = f"wrote {path}; it includes {CCA_TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
+    path = cc.new(name)
+    text = f"wrote {path}; it includes {cc.TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
     answer(WrittenCca(file=str(path)), as_json, text)
     return EXIT_OK
 
@@ -128,7 +123,7 @@ def check(source: CcaSource, as_json: AsJson = False) -> int:
     Nothing of this needs root but loading it.
     """
     with step_display() as show:
-        verdict = check_cca(source, show)
+        verdict = cc.check(source, show)
     said = CheckedCca(
         name=verdict.cca.name,
         digest=verdict.cca.digest,
@@ -154,39 +149,10 @@ def conform(
     performance envelopes of both: two series of the same one score about 0.95. The run needs
     settings in which all flows run the one, and the other.
     """
-    from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.results.conformance import conformance_of_run  # noqa: PLC0415
-
-    found = conformance_of_run(measure_run(run_dir), control, reference)
+    found = cc.conform(run_dir, control, reference)
     text = "" if as_json else conformance_text(found)
     answer([each.model_dump() for each in found], as_json, text)
     return EXIT_OK
-
-
-def write_template(path: Path) -> None:
-    """Write the template of a CCA.
-
-    Args:
-        path: The file to be written.
-
-    Raises:
-        ConfigError: There is such a file, or its name cannot be a CCA's.
-    """
-    try:
-        name = cca_name(path.name)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-    if str(path.parent) != ".":
-        raise ConfigError(f"{path}: write a name without a folder; it is written in this one")
-    if name in kernels_own_ccas():
-        raise ConfigError(f"{name}: the kernel has a congestion control of this name; take another")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(CCA_TEMPLATE.read_text(encoding="utf-8"))
-    except FileExistsError as error:
-        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def list_text(ccas: Sequence[ShippedCca]) -> str:

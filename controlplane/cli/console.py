@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nashbed.steps import ShowStep, show_nothing
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -16,8 +17,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-
-from ..machine.log import ShowStep
 
 WIDTH = 110
 
@@ -62,7 +61,7 @@ def question_display() -> Iterator[ShowStep]:
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda _title, _done, _total: None
+        yield show_nothing
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,21 +10,11 @@ from rich.table import Table
 
 from ..contract.errors import EXIT_OK
 from ..contract.units import counted
-from ..store.errors import RunError, writing
-from .console import as_text
-from .options import PUBLISHED_EQUILIBRIA, AsJson, answer, new_app, write_table
+from .console import as_text, question_display
+from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
-    from nashbed.analysis.models.agreement import (
-        Agreement,
-        EquilibriaTableAnswer,
-        HeldIntervals,
-    )
-    from nashbed.analysis.models.equilibrium_files import (
-        EquilibriumRow,
-        EquilibriumTable,
-        PublishedEquilibrium,
-    )
+    from nashbed.tables import Agreement, Equilibria, HeldIntervals
 
 EXAMPLES = """Examples:
 
@@ -64,79 +52,18 @@ def equilibria(
 
     Each row is the equilibrium of one setting in CUBIC flows, with its 95 % interval, whether that
     is closed, and whether the mixes that decide had settled. Where a table and a run have the same
-    setting of the same source, the later one counts. docs/reference/run-directory.md
+    setting of the same source, the later one counts. docs/reference/exported-tables.md
     describes the columns.
     """
-    from nashbed.analysis.models.agreement import (  # noqa: PLC0415 - slow to import
-        EquilibriaTableAnswer,
-        agreement_by_source,
-    )
-    from nashbed.analysis.models.equilibrium_files import (  # noqa: PLC0415
-        equilibria_csv,
-        merge_rows,
-        read_published,
-    )
+    from nashbed import tables  # noqa: PLC0415 - slow to import
 
-    tables = [table for source in sources for table in _tables(source, fluid)]
-    rows = merge_rows(table.rows for table in tables)
-    left_out = sum((Counter(table.left_out) for table in tables), Counter())
-    if not rows:
-        why = "; ".join(f"{count} left out: {reason}" for reason, count in left_out.items())
-        raise RunError(
-            f"{sources[0]}: no equilibrium of cubic and another ({why or 'it is empty'})"
-        )
-    published = read_published(PUBLISHED_EQUILIBRIA)
-    if out is not None:
-        write_table(out, equilibria_csv(rows))
-    if plate is not None:
-        _draw(rows, published, plate)
-    written = tuple(str(path) for path in (out, plate) if path is not None)
-    found = agreement_by_source(rows, published)
-    said = EquilibriaTableAnswer(
-        rows=len(rows), left_out=dict(left_out), agreement=tuple(found), files=written
-    )
-    answer(said, as_json, "" if as_json else _text(said))
+    with question_display() as show:
+        found = tables.equilibria(sources, fluid=fluid, out=out, plate=plate, on_step=show)
+    answer(found.answer(), as_json, "" if as_json else _text(found))
     return EXIT_OK
 
 
-def _tables(source: Path, fluid: bool) -> list[EquilibriumTable]:
-    """The rows of a table, or of a run with those of the fluid model."""
-    from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.models.equilibrium_files import (  # noqa: PLC0415
-        EquilibriumTable,
-        equilibrium_table,
-        read_equilibria,
-    )
-
-    if source.suffix == ".csv":
-        return [EquilibriumTable(read_equilibria(source), {})]
-    measures = measure_run(source)
-    tables = [equilibrium_table(measures)]
-    if fluid:
-        from nashbed.analysis.models.equilibrium_predictions import (  # noqa: PLC0415
-            fluid_rows,
-        )
-
-        from .console import question_display  # noqa: PLC0415
-
-        with question_display() as show:
-            rows = fluid_rows(measures.run.scenario, measures.run.settings, show)
-        tables.append(EquilibriumTable(tuple(rows), {}))
-    return tables
-
-
-def _draw(
-    rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium], plate: Path
-) -> None:
-    from nashbed.analysis.figures.equilibrium_plate import (  # noqa: PLC0415 - slow to import
-        write_plate,
-    )
-
-    with writing(plate):
-        write_plate(rows, published, plate)
-
-
-def _text(said: EquilibriaTableAnswer) -> str:
+def _text(found: Equilibria) -> str:
     """The sources against the published equilibria, what was left out, and the files."""
     table = Table(
         title="Equilibria in CUBIC flows, and how far they are from the published ones\n"
@@ -146,14 +73,14 @@ def _text(said: EquilibriaTableAnswer) -> str:
     table.add_column("source", no_wrap=True)
     for name in ("settings", "compared", "off", "near", "closed", "open", "no interval"):
         table.add_column(name, justify="right", no_wrap=True)
-    for each in said.agreement:
+    for each in found.agreement:
         table.add_row(*_cells(each))
     text = as_text(table, WIDE)
     text += "".join(
         f"{counted(count, 'setting')} left out: {reason}\n"
-        for reason, count in said.left_out.items()
+        for reason, count in found.left_out.items()
     )
-    return text + "\n".join(said.files)
+    return text + "\n".join(map(str, found.files))
 
 
 def _cells(each: Agreement) -> list[str]:

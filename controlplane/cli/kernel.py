@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
+from nashbed import kernels
+from nashbed.kernels import BuiltKernel
+from nashbed.steps import ShowStep
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import ContractModel, JsonAnswer
-from ..machine.kernels.build import ShowBuild, build_kernel, kernel_at_hand
-from ..machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
+from ..contract.model import JsonAnswer
 from .console import duration_text
 from .options import AsJson, answer, new_app
 
@@ -27,35 +27,6 @@ app = new_app(
     epilog="Example: nashbed kernel build 6.12",
     no_args_is_help=True,
 )
-
-
-class BuiltKernel(ContractModel):
-    """A kernel for virtual time.
-
-    Attributes:
-        release: Its release.
-        package: The source package that it was built from.
-        digest: SHA-256 of what it was built from.
-        binary: Its file.
-        binary_digest: SHA-256 of that.
-    """
-
-    release: str
-    package: str
-    digest: str
-    binary: str
-    binary_digest: str
-
-    @classmethod
-    def of(cls, kernel: GuestKernel) -> Self:
-        """What is said of a kernel."""
-        return cls(
-            release=kernel.release,
-            package=kernel.package,
-            digest=kernel.digest,
-            binary=str(kernel.binary),
-            binary_digest=kernel.binary_digest,
-        )
 
 
 class KernelAnswer(JsonAnswer):
@@ -70,11 +41,6 @@ class KernelAnswer(JsonAnswer):
     ok: bool = True
     built_now: bool
     kernel: BuiltKernel
-
-    @classmethod
-    def of(cls, kernel: GuestKernel, *, built_now: bool) -> Self:
-        """The answer about a kernel."""
-        return cls(built_now=built_now, kernel=BuiltKernel.of(kernel))
 
 
 class KernelsAnswer(JsonAnswer):
@@ -112,35 +78,27 @@ def build(
     as_json: AsJson = False,
 ) -> int:
     """Build a kernel, unless it is built already."""
-    kernel = None if update else kernel_at_hand(source)
-    if kernel is not None:
-        answer(
-            KernelAnswer.of(kernel, built_now=False),
-            as_json,
-            f"kernel {kernel.release} is built: {kernel.binary}",
-        )
-        return EXIT_OK
     started = time.monotonic()
     with build_display() as show:
-        kernel, is_new = build_kernel(source, jobs or len(os.sched_getaffinity(0)), show)
+        kernel, is_new = kernels.build(source, update=update, jobs=jobs, on_step=show)
     taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
     text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
-    answer(KernelAnswer.of(kernel, built_now=is_new), as_json, text)
+    answer(KernelAnswer(built_now=is_new, kernel=kernel), as_json, text)
     return EXIT_OK
 
 
 @app.command("list", epilog="Example: nashbed kernel list --json")
 def list_kernels(as_json: AsJson = False) -> int:
     """List the kernels that are built."""
-    kernels = built_kernels()
-    lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in kernels]
-    text = "\n".join(lines) or f"none in {kernel_cache()}; run `make virtual`"
-    answer(KernelsAnswer(kernels=tuple(map(BuiltKernel.of, kernels))), as_json, text)
+    built = kernels.built()
+    lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in built]
+    text = "\n".join(lines) or f"none in {kernels.folder()}; run `make virtual`"
+    answer(KernelsAnswer(kernels=built), as_json, text)
     return EXIT_OK
 
 
 @contextmanager
-def build_display() -> Iterator[ShowBuild]:
+def build_display() -> Iterator[ShowStep]:
     """A bar on a terminal, a line now and then elsewhere; on standard error."""
     console = Console(stderr=True)
     if not console.is_terminal:

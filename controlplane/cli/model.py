@@ -14,7 +14,7 @@ from ..contract.disciplines import DROPTAIL
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, counted
-from .console import as_text
+from .console import as_text, question_display
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
@@ -166,27 +166,21 @@ def _predict(
     every_mix: bool,
     as_json: bool,
 ) -> int:
-    from nashbed.analysis.models.answers import (  # noqa: PLC0415 - slow to import
-        chosen_models,
-        predictions,
-    )
+    from nashbed import models  # noqa: PLC0415 - slow to import
 
-    from .console import question_display  # noqa: PLC0415
-
-    models = chosen_models(names, k, game.second.cca, unvalidated)
     with question_display() as show:
-        answers = predictions(game, every_mix, models, show, k)
+        answers = models.predictions(
+            game, every_mix=every_mix, names=names, k=k, unvalidated=unvalidated, on_step=show
+        )
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
     return EXIT_OK
 
 
 def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
-    from nashbed.analysis.models.answers import errors_against  # noqa: PLC0415 - slow to import
-
-    from .console import question_display  # noqa: PLC0415
+    from nashbed import models  # noqa: PLC0415 - slow to import
 
     with question_display() as show:
-        answers = errors_against(path, names, show)
+        answers = models.errors(path, names, show)
     answer(answers, as_json, errors_text(answers))
     return EXIT_OK
 

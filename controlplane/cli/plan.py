@@ -1,43 +1,25 @@
-"""`nashbed validate`, `plan` and `schema`: files, and what a run would do; nothing is touched."""
+"""`nashbed validate` and `plan`: files, and what a run would do; nothing is touched."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from nashbed.files import read_scenario
-from nashbed.place import chosen_cluster, reach_cluster
+from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
 from nashbed.planning import plan as planned_run
+from nashbed.planning import preview as previewed
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from ..config import load_testbed
-from ..config.load import write_schemas
 from ..contract.certificate import Standing
 from ..contract.errors import EXIT_OK
-from ..contract.model import ContractModel, JsonAnswer, JsonObject
+from ..contract.model import JsonAnswer, JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
-from ..machine.paths import CONFIGS
-from ..plan.estimates import speed_ups
-from ..run.cca import ccas_of
-from ..run.planning import preview_run
-from ..run.standing import standing
-from ..study.length import LengthAnswer, trial_lengths
 from .console import step_display
-from .options import (
-    AsJson,
-    OptionalTestbed,
-    ScenarioFile,
-    answer,
-    choose_testbed,
-    new_app,
-)
-from .where import On, PrivateNetwork, choose_testbed_for, say
+from .options import AsJson, OptionalTestbed, ScenarioFile, answer, new_app
+from .where import On, PrivateNetwork, choose_testbed, say
 
-FIRST_WORKER_S = 30.0
-"""How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
 app = new_app()
 
 
@@ -55,30 +37,6 @@ class Validated(JsonAnswer):
     scenario: str
     testbed: str
     trials: int
-
-
-class WrittenSchemas(JsonAnswer):
-    """What `nashbed schema` answers.
-
-    Attributes:
-        ok: True.
-        schemas: The files that were written.
-    """
-
-    ok: bool = True
-    schemas: tuple[str, ...]
-
-
-class ClusterSeats(ContractModel):
-    """A cluster that a plan is for.
-
-    Attributes:
-        workers: Its workers.
-        seats: Trials that it runs at once.
-    """
-
-    workers: int
-    seats: int
 
 
 class PlanAnswer(Plan):
@@ -109,7 +67,7 @@ def validate(
     scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
 ) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    bed = load_testbed(choose_testbed(testbed))
+    bed = choose_testbed(testbed)
     planned = planned_run(scenario, bed)
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
@@ -134,39 +92,41 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    loaded, bed = read_scenario(scenario), choose_testbed_for(testbed, on)
-    cluster = chosen_cluster(on, private_network, bed)
-    seats: int | None = None
-    cluster_seats: ClusterSeats | None = None
-    cluster_line = ""
-    if cluster is not None:
-        with reach_cluster(cluster, say, FIRST_WORKER_S) as reached:
-            seats = reached.seats
-            cluster_seats = ClusterSeats(workers=reached.workers, seats=reached.seats)
-            cluster_line = (
-                f"cluster: workers: {reached.workers}, seats (trials at once): {reached.seats}\n"
-            )
-    planned = planned_run(loaded, bed, seats=seats)
-    certificate, preview = standing(bed), preview_run(planned, bed.model)
-    ccas = {cca.name: str(cca.source) for cca in ccas_of(loaded, bed)}
-    files = "".join(f"{name}: {source}\n" for name, source in ccas.items())
-    text = (
-        f"{plan_table(planned)}\n{cluster_line}{files}{certificate.detail}{preview_text(preview)}"
-    )
+    with step_display() as show:
+        found = previewed(
+            scenario,
+            choose_testbed(testbed, on),
+            on=on,
+            private_network=private_network,
+            lengths=not no_model,
+            say=say,
+            on_step=show,
+        )
     said = PlanAnswer(
-        **dict(planned),
-        certificate=certificate,
-        cluster=cluster_seats,
-        target=preview or None,
-        controls=ccas or None,
+        **dict(found.plan),
+        certificate=found.certificate,
+        cluster=found.cluster,
+        target=found.target or None,
+        controls=found.ccas or None,
+        trial_lengths=found.lengths and found.lengths.answer(),
     )
-    if not no_model:
-        with step_display() as show:
-            lengths = trial_lengths(loaded.model, planned, show)
-        said = said.model_copy(update={"trial_lengths": lengths.answer()})
-        text += f"\n\n{lengths.text}" if lengths.text else ""
-    answer(said, as_json, text)
+    answer(said, as_json, "" if as_json else preview_text(found))
     return EXIT_OK
+
+
+def preview_text(found: Preview) -> str:
+    """The plan, and what follows from it."""
+    text = f"{plan_table(found.plan)}\n"
+    if found.cluster is not None:
+        workers, seats = found.cluster.workers, found.cluster.seats
+        text += f"cluster: workers: {workers}, seats (trials at once): {seats}\n"
+    text += "".join(f"{name}: {source}\n" for name, source in found.ccas.items())
+    text += found.certificate.detail
+    for part, lines in found.target.items():
+        text += f"\n\nTarget, {part}:\n  " + "\n  ".join(lines)
+    if found.lengths is not None and found.lengths.text:
+        text += f"\n\n{found.lengths.text}"
+    return text
 
 
 def plan_table(plan: Plan) -> str:
@@ -234,21 +194,3 @@ def speed_text(plan: Plan) -> str:
         f"virtual time: each trial about {range_text} times faster than the clock, on one core; "
         f"{plan.lanes} at once ({plan.capacity_from})"
     )
-
-
-def preview_text(preview: dict[str, list[str]]) -> str:
-    """The settings that the target would receive; empty where the plan says it all."""
-    parts = [f"\n\nTarget, {part}:\n  " + "\n  ".join(lines) for part, lines in preview.items()]
-    return "".join(parts)
-
-
-@app.command(epilog="Example: nashbed schema --out configs/schema")
-def schema(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the schemas.")] = CONFIGS
-    / "schema",
-    as_json: AsJson = False,
-) -> int:
-    """Write the JSON schemas of scenario, testbed and cluster files."""
-    paths = [str(path) for path in write_schemas(out)]
-    answer(WrittenSchemas(schemas=tuple(paths)), as_json, "\n".join(paths))
-    return EXIT_OK

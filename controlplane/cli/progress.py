@@ -8,16 +8,14 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
+from nashbed.running import Running, Snapshot, TimeLeft
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..contract.plan import Plan
-from ..contract.units import Duration, Rate
-from ..plan.estimates import Resources, estimate_seconds, mean_seconds, planned_time, trials_at_once
-from ..run.progress import Running, Snapshot
+from ..contract.units import Rate
 from .console import duration_text
 
 LINE_EVERY_S = 15.0
@@ -30,10 +28,8 @@ GAP = 2
 class Display(ABC):
     """Shows snapshots of a run on standard error."""
 
-    def __init__(self, plan: Plan, room: Resources) -> None:
-        self._plan = plan
-        self._room = room
-        self._takes = planned_time(plan)
+    def __init__(self, time_left: TimeLeft) -> None:
+        self._time_left = time_left
         self._told = 0
 
     @abstractmethod
@@ -62,26 +58,12 @@ class Display(ABC):
     ) -> None:
         return None
 
-    def left_s(self, snapshot: Snapshot) -> float:
-        """Estimate of the wall-clock seconds left."""
-        now, takes = time.monotonic(), self._takes
-        left = (takes(r.job.trial.setting) - (now - r.since) for r in snapshot.running)
-        current = max(left, default=0.0)
-        lanes = max(1, self._plan.lanes)
-        waiting = snapshot.waiting
-        later = estimate_seconds(waiting, takes, lanes, self._room)
-        known = snapshot.finished + len(snapshot.running) + len(waiting)
-        beside = trials_at_once(self._plan.trials, lanes, self._room)
-        rounds = max(0, snapshot.total - known) / beside  # not chosen yet
-        unknown = rounds * mean_seconds(self._plan.trials, takes)
-        return max(0.0, current) + later + unknown
-
 
 class PlainDisplay(Display):
     """One line whenever a trial ends, and now and then."""
 
-    def __init__(self, plan: Plan, room: Resources) -> None:
-        super().__init__(plan, room)
+    def __init__(self, time_left: TimeLeft) -> None:
+        super().__init__(time_left)
         self._last = (-1, -1, -1)
         self._said_s = 0.0
 
@@ -93,14 +75,14 @@ class PlainDisplay(Display):
         if state == self._last and quiet_s < LINE_EVERY_S:
             return
         self._last, self._said_s = state, time.monotonic()
-        self.say(summary(snapshot, self.left_s(snapshot)))
+        self.say(summary(snapshot, self._time_left.seconds(snapshot)))
 
 
 class LiveDisplay(Display):
     """A bar, the time left, and one line for each lane."""
 
-    def __init__(self, plan: Plan, room: Resources, console: Console) -> None:
-        super().__init__(plan, room)
+    def __init__(self, time_left: TimeLeft, console: Console) -> None:
+        super().__init__(time_left)
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> Self:
@@ -118,19 +100,13 @@ class LiveDisplay(Display):
     def show(self, snapshot: Snapshot) -> None:
         """Draw the display anew."""
         self.tell_failures(snapshot)
-        head = Text(summary(snapshot, self.left_s(snapshot)))
+        head = Text(summary(snapshot, self._time_left.seconds(snapshot)))
         bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
         self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
 
-    def _measures_s(self, running: Running) -> float:
-        """Wall-clock seconds in which a trial's packets flow: by the clock, or as computed."""
-        if self._plan.virtual_time:
-            return self._takes(running.job.trial.setting)
-        return Duration(self._plan.trial_ns).seconds
-
     def _lanes(self, snapshot: Snapshot) -> RenderableType:
         running = sorted(snapshot.running, key=lambda r: (len(r.where), r.where))
-        rows = [lane_row(each, self._measures_s(each)) for each in running]
+        rows = [lane_row(each, self._time_left.measures_s(each)) for each in running]
         size = self._live.console.size
         return lane_grid(rows, size.height - HEAD_LINES, size.width)
 
@@ -185,9 +161,9 @@ def summary(snapshot: Snapshot, left_s: float) -> str:
     return ", ".join(parts)
 
 
-def make_display(plan: Plan, room: Resources) -> Display:
+def make_display(time_left: TimeLeft) -> Display:
     """The display that suits where standard error goes."""
     console = Console(stderr=True)
     if console.is_terminal:
-        return LiveDisplay(plan, room, console)
-    return PlainDisplay(plan, room)
+        return LiveDisplay(time_left, console)
+    return PlainDisplay(time_left)

@@ -97,7 +97,7 @@ def result_text(results: Run, report: Path | None) -> str:
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"
     text += failures_text(results)
-    text += left_out_text(results.summary.measures.damaged)
+    text += left_out_text(results.damaged)
     if report is not None:
         text += f"report: {report}\n"
     return text + f"run directory: {results.path}\n"

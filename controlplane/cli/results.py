@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 from nashbed.files import quantity
@@ -13,11 +13,10 @@ from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel, JsonAnswer
-from ..contract.units import Share, counted
-from ..store.errors import RunError
-from .console import as_text
+from ..contract.units import Duration, Share, counted
+from .console import as_text, question_display
 from .equivalence_text import equivalence_text
-from .options import AsJson, RunFolder, answer, new_app, write_table
+from .options import AsJson, RunFolder, answer, new_app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -44,6 +43,15 @@ COMPARE_EXAMPLES = """Examples:
 nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a
 
 nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a --equivalence 2%"""
+TABLE_FORMATS = ("csv", "parquet")
+EXPORT_EXAMPLES = """Examples:
+
+nashbed export results/20260101T120000Z-quickstart --format parquet
+
+nashbed export results/20260101T120000Z-quickstart --format perfetto --trial b1bdp-k01-r0-a0
+
+nashbed export results/20260101T120000Z-quickstart --format pcapng --trial b1bdp-k01-r0-a0
+--flows 0,2-3 --from 5s --to 6s"""
 UNVARIED = "no spread"
 """Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
@@ -90,7 +98,7 @@ def report(
 
     run = open_run(run_dir)
     path = run.report(formats=formats)
-    damaged = run.summary.measures.damaged
+    damaged = run.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
@@ -100,8 +108,7 @@ def report(
 @app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
 def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
-    from nashbed.analysis.nash.answer import equilibria_answer  # noqa: PLC0415 - slow to import
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import equilibria_answer, open_run  # noqa: PLC0415 - slow to import
 
     settings = open_run(run_dir).equilibria
     text = "\n".join(equilibria_text(each) for each in settings)
@@ -166,31 +173,108 @@ def _equivalence(
     return EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
 
 
-@app.command(epilog="Example: nashbed export results/20260101T120000Z-quickstart --format parquet")
-def export(
+@app.command(epilog=EXPORT_EXAMPLES)
+def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     run_dir: RunFolder,
-    form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="Tables of a run: csv or parquet. One trial: perfetto, qlog, int-xd or pcapng.",
+        ),
+    ] = "csv",
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder.", show_default="RUN/export")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder of tables; file of a trial (qlog: folder).",
+            show_default="RUN/export, RUN/traces/TRIAL.*",
+        ),
     ] = None,
     tables: Annotated[
         list[str] | None,
         typer.Option("--table", help="Also export this raw table of all trials; repeatable."),
     ] = None,
+    trial: Annotated[
+        str | None,
+        typer.Option("--trial", help="Which trial.", show_default="the only valid one"),
+    ] = None,
+    flows: Annotated[
+        str | None, typer.Option("--flows", help="Only these flows of the trial: 0,3-5.")
+    ] = None,
+    begin: Annotated[
+        str | None, typer.Option("--from", help="Only from this time of the trial on: 10s.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", help="Only before this time of the trial: 12.5s.")
+    ] = None,
+    invalid: Annotated[
+        bool, typer.Option("--invalid", help="Even if the trial is invalid.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write flat tables of a run: trials, flows, mixes, ledger.
+    """Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
 
-    The ledger is that of the assumptions of Mishra's model. docs/reference/run-directory.md
-    describes the columns.
+    The tables are flat: trials, flows, mixes, and the ledger, which is that of the assumptions of
+    Mishra's model. docs/reference/exported-tables.md describes their columns,
+    docs/how-to/traces.md what a trial's files have.
     """
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
+    if form not in TABLE_FORMATS:
+        if tables:
+            raise ConfigError(f"--table: is for tables ({', '.join(TABLE_FORMATS)}), not {form}")
+        chosen = _TrialChoice(trial, flows, begin, end, invalid)
+        return _export_trial(run_dir, form, out, chosen, as_json)
+    if trial or flows or begin or end or invalid:
+        raise ConfigError(
+            f"--format {form}: has the whole run; one trial, flows and times go with "
+            "--format perfetto, qlog, int-xd or pcapng"
+        )
     folder = out or run_dir / "export"
     rows = open_run(run_dir).export(folder, form, tables or ())
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
     data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
     answer(data, as_json, "\n".join(lines))
+    return EXIT_OK
+
+
+class _TrialChoice(NamedTuple):
+    """What of a run one trial's export has, as its options say it."""
+
+    trial: str | None
+    flows: str | None
+    begin: str | None
+    end: str | None
+    invalid: bool
+
+
+def _export_trial(
+    run_dir: Path, form: str, out: Path | None, chosen: _TrialChoice, as_json: bool
+) -> int:
+    """Write one trial for others' tools; returns the exit code."""
+    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
+
+    begin, end = (
+        None if text is None else quantity(Duration, option, text).seconds
+        for option, text in (("--from", chosen.begin), ("--to", chosen.end))
+    )
+    if begin is not None and end is not None and begin >= end:
+        raise ConfigError(f"--to: {chosen.end} is not after --from {chosen.begin}")
+    with question_display() as progress:
+        made = open_run(run_dir).export_trial(
+            chosen.trial,
+            form,
+            out,
+            flows=chosen.flows or (),
+            begin_s=begin,
+            end_s=end,
+            invalid=chosen.invalid,
+            progress=progress,
+        )
+    data = {"ok": True, "trial": made.trial, "form": form, "out": str(made.path)}
+    counts = ", ".join(f"{count} {what}" for what, count in made.counts.items())
+    answer(data | {"counts": dict(made.counts)}, as_json, f"{made.path}: {counts}")
     return EXIT_OK
 
 
@@ -374,18 +458,11 @@ def mixes(
     """Write the measured mixes of runs as a table for `nashbed model --against`.
 
     Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
-    with its starts. docs/reference/run-directory.md describes the columns.
+    with its starts. docs/reference/exported-tables.md describes the columns.
     """
-    from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.models.mix_files import mix_table  # noqa: PLC0415 - slow to import
+    from nashbed import tables  # noqa: PLC0415 - slow to import
 
-    table = mix_table(measure_run(run) for run in runs)
-    if not table.rows:
-        why = "; ".join(f"{count} left out: {reason}" for reason, count in table.left_out.items())
-        raise RunError(
-            f"{runs[0]}: no mix of cubic and another congestion control ({why or 'it is empty'})"
-        )
-    write_table(out, table.text())
+    table = tables.mixes(runs, out)
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()

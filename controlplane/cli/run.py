@@ -9,12 +9,10 @@ import typer
 from nashbed.running import RunInProgress, start
 from nashbed.running import resume as resumed
 
-from ..plan.estimates import resources_of
-from ..run.dispatcher import watch
 from .options import AsJson, OptionalTestbed, Results, RunFolder, ScenarioFile, answer, new_app
 from .progress import make_display
 from .result_text import result_text, run_answer
-from .where import On, PrivateNetwork, Wait, choose_testbed_for, say, waiting
+from .where import On, PrivateNetwork, Wait, choose_testbed, say, waiting
 
 app = new_app()
 
@@ -41,7 +39,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
     """
-    bed = choose_testbed_for(testbed, on)
+    bed = choose_testbed(testbed, on)
     with waiting(wait) as on_wait:
         running = start(
             scenario,
@@ -83,13 +81,13 @@ def carry_out(running: RunInProgress) -> None:
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(running.plan, resources_of(running.testbed, running.plan))
+    display = make_display(running.time_left)
     display.say(f"run directory: {running.path}")
     for line in running.remarks:
         display.say(line)
     try:
         with display:
-            watch(running, display.show)
+            running.watch(display.show)
     except BaseException:
         display.say(f"finished trials are kept; to continue: nashbed resume {running.path}")
         raise

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from nashbed import testbeds
+from nashbed.testbeds import EVIDENCE, Evidence
 
-from ..config import load_testbed
 from ..contract.errors import EXIT_OK
 from ..contract.model import JsonAnswer
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
-from ..machine.paths import CONFIGS
-from ..targets.evidence import EVIDENCE, Evidence
-from ..targets.registry import TARGETS, capabilities_of
 from .options import AsJson, answer, new_app
 
 app = new_app()
@@ -37,27 +34,11 @@ def targets(as_json: AsJson = False) -> int:
 
     A second table says how far each claim has been verified, and what stays unproven.
     """
-    shipped = shipped_capabilities()
+    shipped = testbeds.targets()
     table, evidence = capability_table(shipped), evidence_table()
     told = TargetsAnswer(targets=tuple(shipped), evidence=EVIDENCE)
     answer(told, as_json, f"{table}\n\n{evidence}")
     return EXIT_OK
-
-
-def shipped_capabilities(folder: Path = CONFIGS / "testbeds") -> list[Capabilities]:
-    """What each target can do on the first of the shipped testbeds that has it.
-
-    Whether arrivals are stamped is a matter of the ports: it says so where any testbed does it.
-    """
-    beds = [load_testbed(path).model for path in sorted(folder.glob("*.yaml"))]
-    found = [capabilities_of(bed) for bed in beds if bed.target in TARGETS]
-    first = {each.target: each for each in reversed(found)}
-    stamping = {each.target for each in found if each.arrival_stamps}
-    return [
-        first[name].model_copy(update={"arrival_stamps": name in stamping})
-        for name in TARGETS
-        if name in first
-    ]
 
 
 def capability_table(targets: list[Capabilities]) -> str:

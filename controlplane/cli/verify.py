@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
 import typer
+from nashbed.running import (
+    Difference,
+    RepeatedTrial,
+    Snapshot,
+    VerificationInProgress,
+    Verified,
+)
+from nashbed.running import verify as verify_again
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import counted
-from ..machine.sessions import check_host
-from ..plan.estimates import resources_of
-from ..run.verification import TrialChoice, Verification, prepare
-from ..store.comparison import Difference, RepeatedTrial
-from .options import AsJson, RunFolder, answer, new_app, work_folder
-from .progress import Display, make_display
+from .options import AsJson, RunFolder, answer, new_app
+from .progress import make_display
 
 app = new_app()
 
@@ -56,11 +59,11 @@ class VerifyAnswer(JsonAnswer):
     seed: int
 
     @classmethod
-    def of(cls, found: Verification, seed: int) -> Self:
+    def of(cls, found: Verified, seed: int) -> Self:
         """The answer about a verification."""
         return cls(
             ok=found.equal,
-            run=found.manifest.run,
+            run=found.run,
             environment=found.environment,
             trials=tuple(
                 VerifiedTrial(
@@ -108,57 +111,44 @@ def verify(
     Equal means: every table, capture and report has the same SHA-256. Otherwise it names the first
     row and column that differ, with both values, and the exit code is 20.
     """
-    choice = _choice(tuple(trial or ()), everything, count, seed)
-    with work_folder(keep) as folder:
-        verification = prepare(run_dir, folder, choice, keep is not None)
-        run = verification.run
-        check_host(run.testbed.model, folder, verification.needed_disk_bytes)
-        _carry_out(verification, choice)
-    said = VerifyAnswer.of(verification, choice.seed)
-    answer(said, as_json, verification_text(verification))
-    return EXIT_OK if verification.equal else EXIT_ACCEPTANCE
-
-
-def _choice(
-    trials: tuple[str, ...], everything: bool, count: int | None, seed: int | None
-) -> TrialChoice:
-    """What the options say; raises ConfigError when they contradict each other."""
-    if (bool(trials) + everything + (count is not None)) > 1:
+    if (bool(trial) + everything + (count is not None)) > 1:
         raise ConfigError("--trial, --all and --count exclude each other; give one of them")
-    drawn = random.SystemRandom().randrange(10**6) if seed is None else seed
-    return TrialChoice(trials, None if everything else count or 1, drawn)
+    drawn_with = random.SystemRandom().randrange(10**6) if seed is None else seed
+    drawn = None if everything else count or 1
+    running = verify_again(run_dir, trials=trial or (), count=drawn, seed=drawn_with, keep=keep)
+    how = f", drawn with --seed {drawn_with}" if drawn and not trial else ""
+    with running:
+        _carry_out(running, how)
+        found = running.finish()
+    answer(VerifyAnswer.of(found, drawn_with), as_json, verification_text(found))
+    return EXIT_OK if found.equal else EXIT_ACCEPTANCE
 
 
-def _carry_out(verification: Verification, choice: TrialChoice) -> None:
+def _carry_out(running: VerificationInProgress, how: str) -> None:
     """Run the trials again with a display on standard error."""
-    run = verification.run
-    display = make_display(run.plan, resources_of(run.testbed.model, run.plan))
-    display.say(_intention(verification, choice))
+    display = make_display(running.time_left)
+    display.say(f"{running.run}: {counted(running.total, 'trial')} to run again{how}")
+    told = False
+
+    def show(snapshot: Snapshot) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            for each in running.environment:
+                display.say(f"not as it was: {each}")
+        display.show(snapshot)
+
     with display:
-        verification.execute(
-            display.show, lambda differences: _say_environment(display, differences)
-        )
+        running.watch(show)
 
 
-def _intention(verification: Verification, choice: TrialChoice) -> str:
-    number = verification.work.total
-    drawn = not choice.trials and choice.count is not None
-    how = f", drawn with --seed {choice.seed}" if drawn else ""
-    return f"{verification.manifest.run}: {counted(number, 'trial')} to run again{how}"
-
-
-def _say_environment(display: Display, differences: Sequence[Difference]) -> None:
-    for each in differences:
-        display.say(f"not as it was: {each}")
-
-
-def verification_text(verification: Verification) -> str:
+def verification_text(found: Verified) -> str:
     """What came of it: what is not as it was, each trial, and the sum."""
-    lines = [f"not as it was: {each}" for each in verification.environment]
-    for trial in verification.trials:
+    lines = [f"not as it was: {each}" for each in found.environment]
+    for trial in found.trials:
         lines += _trial_lines(trial)
-    equal = sum(trial.equal for trial in verification.trials)
-    return "\n".join([*lines, f"{equal} of {counted(len(verification.trials), 'trial')} equal"])
+    equal = sum(trial.equal for trial in found.trials)
+    return "\n".join([*lines, f"{equal} of {counted(len(found.trials), 'trial')} equal"])
 
 
 def _trial_lines(trial: RepeatedTrial) -> list[str]:

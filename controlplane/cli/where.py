@@ -11,14 +11,12 @@ from typing import Annotated
 
 import typer
 from nashbed import place
+from nashbed.files import Loaded, read_testbed
+from nashbed.place import OnWait, RunState
 from rich.console import Console
 
-from ..config import Loaded, load_testbed
 from ..contract.testbed import Testbed
-from ..machine.host.runs import OnWait, RunState
-from ..machine.paths import VIRTUAL_TESTBED
 from .console import duration_text
-from .options import choose_testbed
 
 On = Annotated[
     str | None,
@@ -41,16 +39,19 @@ Wait = Annotated[
 ]
 
 
-def choose_testbed_for(name: str | None, on: str | None) -> Loaded[Testbed]:
-    """The testbed that was asked for, or else the one that suits where trials run.
+def choose_testbed(name: str | None, on: str | None = None) -> Loaded[Testbed]:
+    """The testbed that was asked for, or else the one that suits who runs trials, and where.
 
     Args:
         name: What `--testbed` says.
         on: What `--on` says.
     """
     if name is None and on is not None:
-        return load_testbed(VIRTUAL_TESTBED)
-    return load_testbed(choose_testbed(name))
+        return read_testbed("virtual")
+    chosen = read_testbed(name)
+    if name is None and chosen.model.is_virtual:
+        say("not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)")
+    return chosen
 
 
 def say(line: str) -> None:

@@ -75,6 +75,11 @@ class LoneShare(ContractModel):
     ci95: float | None
     lanes: int
 
+    def in_percent(self) -> str:
+        """With its interval."""
+        more = "" if self.ci95 is None else f" +- {100 * self.ci95:.1f}"
+        return f"{100 * self.mean:.1f}{more} %"
+
 
 class ProbedShares(ContractModel):
     """What load does to shares on a testbed.

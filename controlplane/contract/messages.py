@@ -265,6 +265,8 @@ class FlowRegisters(Message, extra="forbid"):
     dropped_bytes: tuple[Count, ...]
     in_queue_bytes: tuple[Count, ...]
     peak_queue_bytes: tuple[Count, ...]
+    marked_packets: tuple[Count, ...]
+    marked_bytes: tuple[Count, ...]
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
@@ -459,6 +461,8 @@ class ReplayedFlow(Message):
     dropped_bytes: Count
     in_queue_bytes: Count
     peak_queue_bytes: Count
+    marked_packets: Count
+    marked_bytes: Count
 
 
 class ReplaySummary(Message):

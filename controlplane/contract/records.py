@@ -16,6 +16,14 @@ from .shared import CONSTANTS, RECORDS, RecordField
 POSTCARD_VERSION: Final = CONSTANTS.postcard_version
 KIND_DEPARTED: Final = CONSTANTS.postcard_departed
 KIND_DROPPED: Final = CONSTANTS.postcard_dropped
+MARK_CE: Final = CONSTANTS.mark_ce
+MARK_CAPABLE: Final = CONSTANTS.mark_capable
+MARK_REASON: Final = CONSTANTS.mark_reason
+"""Bits of a postcard's marks. All of them are 0 of a packet that is not ECN-capable and left, or
+found no room: so postcards have the bytes that they had before there were marks."""
+DROP_REASONS: Final = ("limit", "early", "overflow", "threshold", "memory", "policer")
+"""Why a packet was dropped, by number: the queue's limit; the discipline's decision; the limit, by
+a packet of another queue; a threshold of, or the memory that queues share; a policer."""
 CLOCK_WRAP_NS: Final = 1 << CONSTANTS.clock_bits
 """Times on the switch clock are modulo this."""
 
@@ -39,7 +47,7 @@ POSTCARD = _dtype("postcard")
 """One postcard, 40 bytes, big-endian as P4 lays it out. Times are ns on the switch clock."""
 
 BIN = _dtype("bin_record")
-"""One flow in one time bin, 48 bytes. Bin n covers [n, n+1) bin lengths of the switch clock as it
+"""One flow in one time bin, 56 bytes. Bin n covers [n, n+1) bin lengths of the switch clock as it
 would be without its wrap; n has its lowest 32 bits."""
 
 FLOW_SAMPLE = _dtype("flow_sample")

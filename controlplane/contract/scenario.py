@@ -500,7 +500,7 @@ class ShareBound(Place):
 
 
 class LossBound(Place):
-    """Share of the packets that the queue dropped, or of the payload that was sent again.
+    """Share of the packets that the queue dropped or marked, or of the payload sent again.
 
     Attributes:
         metric: What is bounded.
@@ -509,7 +509,7 @@ class LossBound(Place):
         max: Largest allowed share.
     """
 
-    metric: Literal["loss_rate", "retransmit_share"]
+    metric: Literal["loss_rate", "mark_rate", "retransmit_share"]
     mix: dict[StrategyName, Count]
     min: Share = Share(0)
     max: Share = Share(10**9)

@@ -57,6 +57,9 @@ class Constants:
         postcard_version: First byte of a postcard.
         postcard_departed: Kind of a postcard: the packet left the queue.
         postcard_dropped: Kind of a postcard: the packet was dropped.
+        mark_ce: Of a postcard's marks: the bottleneck has set CE in the packet.
+        mark_capable: The packet was ECN-capable when it arrived.
+        mark_reason: Why it was dropped: the bits of that number.
         histogram_shift: A bin of the queueing-delay histogram is 2 to this power ns long.
         histogram_bins_log2: A lane has 2 to this power bins; the last one takes what is longer.
         disturbance_bin_ns: A disturbance_record covers so much time.
@@ -103,6 +106,9 @@ class Constants:
     postcard_version: int
     postcard_departed: int
     postcard_dropped: int
+    mark_ce: int
+    mark_capable: int
+    mark_reason: int
     histogram_shift: int
     histogram_bins_log2: int
     disturbance_bin_ns: int

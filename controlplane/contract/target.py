@@ -12,7 +12,7 @@ from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 """What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
-nothing, as a Linux router does (hosts/README.md says what a train is)."""
+nothing, as a Linux router does (docs/explanation/bottleneck.md says what a train is)."""
 LimitCounts = Literal["system", "queue"]
 """Until when a packet counts against the limit: until its last bit has left, or only while it waits
 to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
@@ -249,6 +249,8 @@ class TelemetryPlan:
         flows: Number of the lane's flows.
         n: One in how many.
         bin_ns: Length of a bin in ns.
+        overtaken_ns: For bins: a packet leaves at the latest when one does that arrived so long
+            after it; 0: first in, first out.
     """
 
     mode: Literal["all", "sample", "bins"]
@@ -257,3 +259,4 @@ class TelemetryPlan:
     flows: int
     n: int = 1
     bin_ns: int = 0
+    overtaken_ns: int = 0

@@ -1,7 +1,7 @@
 """What a person follows meanwhile: the log, in a file or on standard error, and steps.
 
 Each module logs by a logger of its own name, below `nashbed`. Importing configures nothing: a
-command says where the log goes (`log_to`, `show_log`), and so may a program that uses these
+command says where the log goes (`log_to`, `shown_log`), and so may a program that uses these
 packages as a library.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from ..contract.errors import ConfigError
 
 ShowStep = Callable[[str, int, int], None]
 """Called before each step of something long: title, steps done, steps in all."""
@@ -72,17 +74,26 @@ class _StandardError(logging.Handler):
             self.handleError(record)
 
 
-def show_log(level: str) -> logging.Handler:
-    """Show the log on standard error as well; returns the handler for `close_log`.
+@contextmanager
+def shown_log(level: str = "info") -> Iterator[None]:
+    """Show the log on standard error as well, while the block lasts.
 
     Args:
-        level: The least that is shown, one of `LEVELS`.
+        level: The least that is shown: debug, info, warning or error.
+
+    Raises:
+        ConfigError: There is no such level.
     """
+    if level not in LEVELS:
+        raise ConfigError(f"{level!r} is no level; write {', '.join(LEVELS)}")
     handler = _StandardError(level.upper())
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     LOG.setLevel(min(handler.level, LOG.level or handler.level))
     LOG.addHandler(handler)
-    return handler
+    try:
+        yield
+    finally:
+        close_log(handler)
 
 
 def close_log(handler: logging.Handler) -> None:

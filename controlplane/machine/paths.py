@@ -46,6 +46,9 @@ MEASURED = ROOT / "controlplane" / "bench" / "measured.json"
 """The speed that the documents tell."""
 DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 VIRTUAL_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+PUBLISHED_EQUILIBRIA = (
+    CONFIGS / "scenarios" / "srivastava2023" / "published" / "fabric_equilibria.csv"
+)
 GUEST_CONFIGURATION = UML / "kernel.config"
 """What is built into the kernel of virtual time."""
 

@@ -18,6 +18,7 @@ from ..contract.course import (
     planned_start_ns,
     settling_start,
 )
+from ..contract.disciplines import DISCIPLINES, IN_ORDER
 from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
@@ -111,6 +112,11 @@ class Attempt:
         """Where the data plane writes raw records."""
         return self.folder / "telemetry.raw"
 
+    @property
+    def can_mark(self) -> bool:
+        """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
+        return self.trial.program.discipline is not None or any(flow.ecn for flow in self.flows)
+
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
         return LaneProgram(
@@ -134,7 +140,8 @@ class Attempt:
         if isinstance(postcards, SampledPostcards):
             return plan("sample", n=postcards.sample)
         if isinstance(postcards, BinnedPostcards):
-            return plan("bins", bin_ns=postcards.bins.ns)
+            overtaken_ns = overtaken_for_ns(self.scenario, self.trial)
+            return plan("bins", bin_ns=postcards.bins.ns, overtaken_ns=overtaken_ns)
         return plan("all")
 
 
@@ -306,6 +313,23 @@ def _controls(attempt: Attempt) -> list[JsonObject]:
         }
         for process in sorted(first_flows)
     ]
+
+
+def overtaken_for_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """How long before another a packet may have arrived that leaves after it.
+
+    The whole buffer may be one flow's, which gets its fair share of the rate, or a tenth of it
+    (dualpi2's classic queue); what a user's own discipline does is not known.
+    """
+    discipline, setting = trial.program.discipline, trial.setting
+    if discipline is None or discipline.name in IN_ORDER:
+        return 0
+    longest_ns = scenario.longest.ns + drain_ns(trial)
+    if discipline.name not in DISCIPLINES:
+        return longest_ns
+    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    empties_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    return min(longest_ns, 2 * max(10, flows) * empties_ns)
 
 
 def drain_ns(trial: PlannedTrial) -> int:

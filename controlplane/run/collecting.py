@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -79,7 +80,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         for stage in _stages(measured, goodput):
             stage.carry_out(folder)
         write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
-        write_counters(folder, measured.counters.flows)
+        write_counters(folder, measured.counters.flows, marks=attempt.can_mark)
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
         return measured.steadiness or _steadiness(measured, goodput)
@@ -90,10 +91,13 @@ def _telemetry(measured: TrialMeasurement) -> Stage[Any]:
     evidence, raw = measured.evidence, measured.attempt.raw_telemetry
     plan = measured.attempt.telemetry()
     always = (evidence.edges, evidence.queueing)
+    marks = measured.attempt.can_mark
     if plan.mode == "bins":
-        return Stage(read_bins(raw, measured.clock, plan.bin_ns), always, write_bins)
+        bins = read_bins(raw, measured.clock, plan.bin_ns)
+        return Stage(bins, always, partial(write_bins, marks=marks))
     examiners = (*always, *(evidence.postcards or ()))
-    return Stage(read_postcards(raw, measured.clock), examiners, write_postcards)
+    cards = read_postcards(raw, measured.clock)
+    return Stage(cards, examiners, partial(write_postcards, marks=marks))
 
 
 def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage[Any]]:

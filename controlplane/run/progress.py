@@ -9,9 +9,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ..contract.errors import InternalError
-from ..contract.plan import PlannedTrial
+from ..contract.plan import Plan, PlannedTrial
 from ..contract.trial import FailedAttempt
-from ..plan.estimates import UNLIMITED
+from ..contract.units import Duration
+from ..plan.estimates import (
+    UNLIMITED,
+    Resources,
+    estimate_seconds,
+    mean_seconds,
+    planned_time,
+    trials_at_once,
+)
 from .work import Job
 
 LOG = logging.getLogger(__name__)
@@ -129,6 +137,40 @@ class Snapshot:
     allowed_bps: int
     reduced: bool
     held_up: str = ""
+
+
+class TimeLeft:
+    """Estimates of a run's wall-clock time.
+
+    Args:
+        plan: What is run.
+        room: What trials share.
+    """
+
+    def __init__(self, plan: Plan, room: Resources) -> None:
+        self._plan = plan
+        self._room = room
+        self._takes = planned_time(plan)
+
+    def seconds(self, snapshot: Snapshot) -> float:
+        """What is left of the run, in seconds."""
+        now, takes = time.monotonic(), self._takes
+        left = (takes(r.job.trial.setting) - (now - r.since) for r in snapshot.running)
+        current = max(left, default=0.0)
+        lanes = max(1, self._plan.lanes)
+        waiting = snapshot.waiting
+        later = estimate_seconds(waiting, takes, lanes, self._room)
+        known = snapshot.finished + len(snapshot.running) + len(waiting)
+        beside = trials_at_once(self._plan.trials, lanes, self._room)
+        rounds = max(0, snapshot.total - known) / beside  # not chosen yet
+        unknown = rounds * mean_seconds(self._plan.trials, takes)
+        return max(0.0, current) + later + unknown
+
+    def measures_s(self, running: Running) -> float:
+        """Seconds in which a trial's packets flow: by the clock, or as computed."""
+        if self._plan.virtual_time:
+            return self._takes(running.job.trial.setting)
+        return Duration(self._plan.trial_ns).seconds
 
 
 OnProgress = Callable[[Snapshot], None]

@@ -65,8 +65,9 @@ def _into(capture: Path, config: JsonObject, folder: Path) -> ReplaySummary:
     run_dataplane([*program, "--capture", str(capture), "--out", str(folder)])
     summary = _summary(folder / SUMMARY)
     clock = LaneClock(lane=0, first_flow=0, flows=len(summary.flows), t0_switch_ns=0)
-    write_postcards(folder, read_postcards(folder / RAW, clock))
-    write_counters(folder, summary.registers)
+    marks = any(batch.marks.any() for batch in read_postcards(folder / RAW, clock))
+    write_postcards(folder, read_postcards(folder / RAW, clock), marks=marks)
+    write_counters(folder, summary.registers, marks=marks)
     (folder / RAW).unlink()
     return summary
 

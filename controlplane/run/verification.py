@@ -6,7 +6,7 @@ import random
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +30,13 @@ from .cca import keep_ccas, kept_ccas
 from .disciplines import keep_disciplines, kept_disciplines
 from .dispatcher import TrialPlace
 from .manifest import new_manifest
-from .progress import OnProgress, Snapshot
-from .runner import execute
+from .progress import Snapshot
+from .runner import progress_of
 from .standing import standing, with_capacity
 from .work import Job
 
 MOST_FAILURES = 3
 """Times that a trial may fail for its host or guest."""
-OnEnvironment = Callable[[Sequence[Difference]], None]
-"""Called before the first trial with what is not as it was when the run was made."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Verification:
         manifest: The finished run's manifest.
         run: Where the trials are run again.
         work: Which ones, and what came of them.
-        environment: What is not as it was when the run was made; known once it is executed.
+        environment: What is not as it was when the run was made; known from the first snapshot on.
     """
 
     manifest: Manifest
@@ -112,33 +110,20 @@ class Verification:
         at_once = work.total if work.keep else plan.lanes
         return plan.estimated_disk_bytes * at_once // max(1, plan.expected_trials)
 
-    def execute(
-        self,
-        on_progress: OnProgress,
-        on_environment: OnEnvironment,
-        place: TrialPlace | None = None,
-    ) -> None:
-        """Run the trials again and compare each.
+    def progress(self, place: TrialPlace | None = None) -> Generator[Snapshot]:
+        """Run the trials again, compare each, and say where that stands, again and again.
 
         Args:
-            on_progress: Called with where the repetition stands, again and again.
-            on_environment: Called before the first trial with what is not as it was.
             place: Where; None: on this machine.
 
         Raises:
             NashbedError: What ended it early.
         """
-        started = False
-
-        def show(snapshot: Snapshot) -> None:
-            nonlocal started
-            if not started:  # the target is up, so that the manifest is complete
-                started = True
+        snapshots = progress_of(self.run, place)
+        for number, snapshot in enumerate(snapshots):
+            if number == 0:  # the target is up, so that the manifest is complete
                 self.environment = environment_differences(self.manifest, self.run.manifest)
-                on_environment(self.environment)
-            on_progress(snapshot)
-
-        execute(self.run, show, place)
+            yield snapshot
         if self.work.finished < self.work.total:
             failures = self.run.directory.failures()
             raise HostError(

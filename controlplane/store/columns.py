@@ -28,6 +28,10 @@ MEANINGS = {
         "enqueue_ns": "arrival at the queue",
         "dequeue_ns": "when the last bit left; of a dropped packet, when it was dropped",
         "seq": "number of the postcard; a gap is a lost one",
+        "marks": (
+            "128: CE was set here; 64: the packet was ECN-capable when it arrived; the lowest "
+            "four bits: why it was dropped (0: the limit). Only where packets can be marked"
+        ),
     },
     "bins": {
         "bin_start_ns": "beginning of the bin",
@@ -38,6 +42,8 @@ MEANINGS = {
         "dropped_bytes": "their bytes",
         "occupancy_bytes_mean": "mean bytes of the flow in the queue",
         "qdelay_mean_ns": "mean queueing delay of the packets that left; null if none did",
+        "marked_packets": "of these, those that were marked; only where packets can be",
+        "capable_packets": "likewise, those that were ECN-capable when they arrived",
     },
     "flow_samples": {
         "t_ns": "when the flow was read, at its tick or just after",
@@ -119,6 +125,8 @@ MEANINGS = {
         "dropped_bytes": "their bytes",
         "in_queue_bytes": "bytes still in the queue: 0 after the drain",
         "peak_queue_bytes": "most bytes that the flow had in the queue",
+        "marked_packets": "packets that left with CE set here; only where packets can be marked",
+        "marked_bytes": "their bytes",
     },
     "disturbances": {
         "t_ns": "beginning of the 100 ms",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,18 @@ class TableLayout:
         name: Its name; the file is `<name>.parquet`.
         schema: Columns and types.
         increasing: Columns that mostly increase; they are stored as differences.
+        marks: Columns that only trials have in which packets can be marked.
     """
 
     name: str
     schema: pa.Schema
     increasing: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def without_marks(self) -> TableLayout:
+        """The table of a trial in which nothing can be marked."""
+        kept = [field for field in self.schema if field.name not in self.marks]
+        return replace(self, schema=pa.schema(kept), marks=())
 
     def path(self, folder: Path) -> Path:
         """Where the table is in a trial's folder."""

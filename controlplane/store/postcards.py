@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.errors import TargetError
-from ..contract.records import BIN, KIND_DEPARTED, KIND_DROPPED, POSTCARD, POSTCARD_VERSION
+from ..contract.records import BIN, KIND_DEPARTED, KIND_DROPPED, MARK_CE, POSTCARD, POSTCARD_VERSION
 from .parquet import TableLayout, write_table
 from .raw_files import BATCH_RECORDS, Ints, LaneClock, lane_flows, read_telemetry
 
@@ -33,9 +33,11 @@ POSTCARDS = TableLayout(
             ("enqueue_ns", pa.int64()),
             ("dequeue_ns", pa.int64()),
             ("seq", pa.uint32()),
+            ("marks", pa.uint8()),
         ]
     ),
     increasing=("enqueue_ns", "dequeue_ns", "seq", "tcp_seq", "queue_bytes"),
+    marks=("marks",),
 )
 """One row for each postcard, as written: departures by dequeue time, drops at their time."""
 BIN_NUMBERS = 1 << 32
@@ -52,9 +54,12 @@ BINS = TableLayout(
             ("dropped_bytes", pa.uint64()),
             ("occupancy_bytes_mean", pa.float64()),
             ("qdelay_mean_ns", pa.float64()),
+            ("marked_packets", pa.uint32()),
+            ("capable_packets", pa.uint32()),
         ]
     ),
     increasing=("bin_start_ns",),
+    marks=("marked_packets", "capable_packets"),
 )
 """One row for each flow and bin with any content; qdelay_mean_ns is null without departures."""
 
@@ -74,6 +79,7 @@ class PostcardBatch:
         enqueue_ns: Arrival after t0.
         dequeue_ns: Departure after t0; of a dropped packet, when it was dropped.
         seq: Number of the postcard.
+        marks: Bits of records.MARK_CE and so on.
     """
 
     dropped: NDArray[np.bool_]
@@ -86,6 +92,7 @@ class PostcardBatch:
     enqueue_ns: Ints
     dequeue_ns: Ints
     seq: Ints
+    marks: NDArray[np.uint8]
 
     @property
     def seen_ns(self) -> Ints:
@@ -96,6 +103,12 @@ class PostcardBatch:
     def delay_ns(self) -> NDArray[np.float64]:
         """The queueing delay of each packet that left."""
         return (self.dequeue_ns - self.enqueue_ns).astype(np.float64)
+
+    @property
+    def marked(self) -> NDArray[np.bool_]:
+        """In which packets the bottleneck set CE."""
+        marked: NDArray[np.bool_] = (self.marks & MARK_CE) != 0
+        return marked
 
     @property
     def departures(self) -> NDArray[Any]:
@@ -145,12 +158,20 @@ def read_postcards(
             enqueue_ns=clock.relative_ns(raw["enqueue_high"], raw["enqueue_low"]),
             dequeue_ns=clock.relative_ns(raw["dequeue_high"], raw["dequeue_low"]),
             seq=raw["lane_seq"].astype(np.int64),
+            marks=raw["marks"],
         )
 
 
-def write_postcards(folder: Path, batches: Iterable[PostcardBatch]) -> int:
-    """Write the table of a trial in `folder`; returns its number of rows."""
-    return write_table(folder, POSTCARDS, (batch.columns() for batch in batches))
+def write_postcards(folder: Path, batches: Iterable[PostcardBatch], *, marks: bool) -> int:
+    """Write the table of a trial in `folder`; returns its number of rows.
+
+    Args:
+        folder: The trial's folder.
+        batches: The postcards.
+        marks: Whether packets can have been marked.
+    """
+    layout = POSTCARDS if marks else POSTCARDS.without_marks()
+    return write_table(folder, layout, (batch.columns() for batch in batches))
 
 
 def _check(path: Path, raw: NDArray[Any], clock: LaneClock) -> None:
@@ -174,6 +195,8 @@ class BinBatch:
         dropped_bytes: Bytes that were dropped in the bin.
         occupancy_bytes_mean: Time average of the flow's bytes in the queue.
         qdelay_mean_ns: Mean queueing delay of the packets that left; undefined without any.
+        marked_packets: Packets that left in the bin and were marked in the queue.
+        capable_packets: ECN-capable packets that left in the bin.
     """
 
     bin_start_ns: Ints
@@ -184,6 +207,8 @@ class BinBatch:
     dropped_bytes: NDArray[np.uint64]
     occupancy_bytes_mean: NDArray[np.float64]
     qdelay_mean_ns: NDArray[np.float64]
+    marked_packets: NDArray[np.uint32]
+    capable_packets: NDArray[np.uint32]
 
     @property
     def seen_ns(self) -> Ints:
@@ -232,6 +257,8 @@ def read_bins(
             dropped_bytes=raw["dropped_bytes"],
             occupancy_bytes_mean=raw["occupancy_byte_ns"] / float(bin_ns),
             qdelay_mean_ns=delay,
+            marked_packets=raw["marked_packets"],
+            capable_packets=raw["capable_packets"],
         )
 
 
@@ -247,6 +274,13 @@ def _starts_ns(number: NDArray[np.uint32], t0_switch_ns: int, bin_ns: int) -> In
     return starts
 
 
-def write_bins(folder: Path, batches: Iterable[BinBatch]) -> int:
-    """Write the table of a trial in `folder`; returns its number of rows."""
-    return write_table(folder, BINS, (batch.columns() for batch in batches))
+def write_bins(folder: Path, batches: Iterable[BinBatch], *, marks: bool) -> int:
+    """Write the table of a trial in `folder`; returns its number of rows.
+
+    Args:
+        folder: The trial's folder.
+        batches: The bins.
+        marks: Whether packets can have been marked.
+    """
+    layout = BINS if marks else BINS.without_marks()
+    return write_table(folder, layout, (batch.columns() for batch in batches))

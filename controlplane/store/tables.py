@@ -49,6 +49,7 @@ GOODPUT = TableLayout(
 COUNTERS = TableLayout(
     "counters",
     pa.schema([("flow", pa.uint32()), *((name, pa.uint64()) for name in FLOW_REGISTERS)]),
+    marks=("marked_packets", "marked_bytes"),
 )
 """One row for each flow."""
 DISTURBANCES = TableLayout(
@@ -74,8 +75,11 @@ PAUSES = TableLayout(
     "pauses", pa.schema([("t_ns", pa.int64()), ("length_ns", pa.uint64())]), increasing=("t_ns",)
 )
 """One row for each time, from t_ns on, in which the data plane's loop did not run."""
-LATER = {FLOW_SAMPLES.name: ("bbr_mode",)}
-"""Table name -> columns that trials of earlier versions lack; who reads them gets nulls."""
+LATER = {FLOW_SAMPLES.name: ("bbr_mode",)} | {
+    table.name: table.marks for table in (POSTCARDS, BINS, COUNTERS)
+}
+"""Table name -> columns that trials of earlier versions lack, or those in which nothing can be
+marked; who reads them gets nulls."""
 FLOWS = TableLayout(
     "flows",
     pa.schema(
@@ -193,16 +197,18 @@ def write_goodput(folder: Path, batches: Iterable[NDArray[Any]]) -> int:
     return _write(folder, GOODPUT, batches)
 
 
-def write_counters(folder: Path, registers: FlowRegisters) -> int:
+def write_counters(folder: Path, registers: FlowRegisters, *, marks: bool) -> int:
     """Write the table of a trial; returns its number of rows.
 
     Args:
         folder: The trial's folder.
         registers: The registers of the lane's flows.
+        marks: Whether packets can have been marked.
     """
+    layout = COUNTERS if marks else COUNTERS.without_marks()
     columns = {n: pa.array(getattr(registers, n), pa.uint64()) for n in FLOW_REGISTERS}
     flow = pa.array(range(registers.count), pa.uint32())
-    return write_table(folder, COUNTERS, [{"flow": flow, **columns}])
+    return write_table(folder, layout, [{"flow": flow, **columns}])
 
 
 class Disturbances(NamedTuple):

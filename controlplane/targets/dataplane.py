@@ -128,7 +128,9 @@ class RunningDataPlane:
             start_ns: A time on the postcards' clock before which no packet arrives; None: now,
                 where that clock is the data plane's own.
         """
-        start = {} if start_ns is None else {"start_ns": start_ns}
+        more = {} if start_ns is None else {"start_ns": start_ns}
+        if plan.overtaken_ns:
+            more["overtaken_ns"] = plan.overtaken_ns
         self.ask(
             Done,
             "telemetry",
@@ -138,7 +140,7 @@ class RunningDataPlane:
             bin_ns=plan.bin_ns,
             path=str(plan.path),
             flows=[plan.first_flow, plan.flows],
-            **start,
+            **more,
         )
         return _Stream(self, lane)
 

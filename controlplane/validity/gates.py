@@ -27,7 +27,7 @@ MIN_LATENESS_NS = 500_000
 MIN_LOOP_GAP_NS = 10_000_000
 ROUND_TRIP_ERROR = 0.01
 PAUSED = 0.015
-"""Measured with 2 CUBIC and 2 BBR flows at 40 ms and 2 BDP (docs/explanation/validity.md):
+"""Measured with 2 CUBIC and 2 BBR flows at 40 ms and 2 BDP (docs/explanation/disturbances.md):
 pauses of 20 ms move BBR's share by 0.8 +- 1.3 points when they are 1.05 % of the time, and by 5.5
 +- 1.4 points when they are 2.15 %."""
 RETRANSMISSION_NS = 200_000_000
@@ -221,7 +221,7 @@ def responses(trial: TrialMeasurement) -> Gate:
     Senders are asked by ICMP echoes of the data plane's own; receivers answer frames by
     acknowledgements, counted where no timer can have put them off and no switch's queue lies
     between: not of flows that repair a loss or have fewer than four packets in flight
-    (docs/explanation/validity.md). The bound is that of one hold-up in `round_trips`. Where the
+    (docs/explanation/disturbances.md). The bound is that of one hold-up in `round_trips`. Where the
     target's times are exact no core can be taken away, and nothing is judged.
     """
     seen = trial.evidence.disturbance.responses
@@ -324,7 +324,10 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
 
 
 def conservation(trial: TrialMeasurement) -> Gate:
-    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards."""
+    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards.
+
+    A mark is no loss: what was marked has departed, and both count the same marks.
+    """
     registers = trial.counters.flows
     problems = _register_problems(registers)
     if trial.evidence.postcards is not None:
@@ -350,7 +353,10 @@ def _register_problems(registers: FlowRegisters) -> list[str]:
 
 def _postcard_problems(evidence: PostcardEvidence, registers: FlowRegisters) -> list[str]:
     problems = []
-    for name in ("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"):
+    for name in (
+        *("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"),
+        *("marked_packets", "marked_bytes"),
+    ):
         by_postcards: NDArray[np.int64] = getattr(evidence.totals, name)
         by_registers = _each(getattr(registers, name))
         for i in np.flatnonzero(by_postcards != by_registers):

@@ -50,19 +50,22 @@ class Sightings(Protocol):
 
 
 class FlowTotals:
-    """Packets and bytes of each flow, departed and dropped."""
+    """Packets and bytes of each flow, departed and dropped, and marked of those that departed."""
 
     def __init__(self, flows: int) -> None:
         self.departed_packets = np.zeros(flows, np.int64)
         self.departed_bytes = np.zeros(flows, np.int64)
         self.dropped_packets = np.zeros(flows, np.int64)
         self.dropped_bytes = np.zeros(flows, np.int64)
+        self.marked_packets = np.zeros(flows, np.int64)
+        self.marked_bytes = np.zeros(flows, np.int64)
 
     def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         for mask, packets, size in (
             (~batch.dropped, self.departed_packets, self.departed_bytes),
             (batch.dropped, self.dropped_packets, self.dropped_bytes),
+            (batch.marked, self.marked_packets, self.marked_bytes),
         ):
             np.add.at(packets, batch.flow[mask], 1)
             np.add.at(size, batch.flow[mask], batch.packet_bytes[mask])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from markdown import code, table
 from nashbed.analysis.metrics import METRICS
-from nashbed.controlplane.cli.targets import capability_table, evidence_table, shipped_capabilities
+from nashbed.controlplane.cli.targets import capability_table, evidence_table
 from nashbed.controlplane.contract.errors import EXIT_CODES
+from nashbed.testbeds import targets as shipped_targets
 
 
 def metrics() -> str:
@@ -26,7 +27,7 @@ def targets() -> str:
     """What each target can do, a column for each target."""
     head, _, *rows = (
         [cell.strip() for cell in line.strip("| ").split(" | ")]
-        for line in capability_table(shipped_capabilities()).splitlines()
+        for line in capability_table(shipped_targets()).splitlines()
     )
     columns = [list(column) for column in zip(head, *rows, strict=True)]
     return table(columns[0], columns[1:])

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +60,16 @@ def write_wheel(source: Path, work: Path) -> Path:
     run("wheel", "tags", "--remove", "--python-tag", "py3", "--abi-tag", "none", wheel)
     (wheel,) = work.glob("*.whl")
     name = wheel.name.partition("-py3-")[0]
-    for earlier in DIST.glob(f"{name}-py3-*.whl"):
-        earlier.unlink()
+    remove(DIST.glob(f"{name.partition('-')[0]}-*.whl"))
     run("auditwheel", "repair", "--wheel-dir", DIST, wheel)
     (finished,) = DIST.glob(f"{name}-py3-*.whl")
     return finished
+
+
+def remove(earlier: Iterable[Path]) -> None:
+    """Remove what was made before, of any version: all that is in dist/ is published together."""
+    for path in earlier:
+        path.unlink()
 
 
 def run(*command: str | Path) -> None:

@@ -14,7 +14,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from distribution import BACKEND, DIST, STAGE, settings, write_wheel
+from distribution import BACKEND, DIST, STAGE, remove, settings, write_wheel
 from nashbed.controlplane.machine.kernels.build import (
     EXCLUDED,
     PATTERNS,
@@ -62,6 +62,7 @@ def write_source(source: EditedSource) -> Path:
     version = settings()["project"]["version"]
     top = f"nashbed_kernel-{version}"
     DIST.mkdir(exist_ok=True)
+    remove(DIST.glob("nashbed_kernel-*.tar.gz"))
     packed = DIST / f"{top}.tar.gz"
     with tarfile.open(packed, "w:gz", compresslevel=6) as archive:
         for name, text in texts(source, version).items():

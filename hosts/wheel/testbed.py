@@ -15,6 +15,8 @@ from distribution import BACKEND, REPOSITORY, STAGE, copy_tracked, settings, wri
 
 DATA = ("configs", "p4src", "hosts/cc", "hosts/dpdk/core", "hosts/pktgen")
 """Folders that Python reads at run time, besides its own packages."""
+DESCRIPTION = REPOSITORY / "hosts" / "wheel" / "description.md"
+"""What a package index shows: the repository's README leads into files that it has not."""
 FLUID = "analysis/models/fluid/core"
 LICENCES = ("LICENSE", "LICENSES")
 LINKED = {
@@ -47,7 +49,7 @@ def lay_out(source: Path) -> Path:
     shutil.copytree(source / FLUID, project / "subprojects" / "fluid")
     for name, place in (package_folders() | {name: name for name in DATA}).items():
         shutil.copytree(source / place, source / "package" / name, dirs_exist_ok=True)
-    shutil.copy(REPOSITORY / "README.md", project)
+    shutil.copy(DESCRIPTION, project / "README.md")
     copy_tracked(LICENCES, project)
     for package in LINKED:
         text = Path("/usr/share/doc") / package / "copyright"

@@ -3,7 +3,8 @@
 #define NASHBED_DPDK_DEPARSER_P4
 
 // First pass to the queue: bridge and frame. Unshaped: the frame alone.
-// Second pass: postcard, then the frame, which was never extracted.
+// Second pass: postcard, then the frame, of which at most the headers that CE
+// is set in were extracted.
 control BottleneckDeparser(packet_out pkt,
                            in headers_t hdr,
                            in metadata_t meta,

@@ -15,7 +15,7 @@ control BottleneckIngress(inout headers_t hdr, inout metadata_t meta) {
         hdr.bridge.flow = flow;
         hdr.bridge.tcp_seq = meta.tcp_seq;
         hdr.bridge.tcp_flags = meta.tcp_flags;
-        hdr.bridge.reserved = 0;
+        hdr.bridge.reserved = (bit<24>)hdr.ipv4.tos;  // for a queue that marks
         send_to_port((PortId_t)PORT_QUEUE);
     }
 

@@ -12,16 +12,22 @@
 header intrinsic_h {
     bit<8>    pass;          // PASS_*
     bit<8>    ingress_port;  // the physical port the packet came in by
-    lane_t    lane;          // second pass: the queue it stood in
+    bit<8>    marks;         // second pass: the last byte of the postcard
+    bit<8>    reserved;
     bytes_t   packet_bytes;  // on the wire, without FCS
     bytes_t   queue_bytes;   // second pass: queue at enqueue, without this packet
     time_ns_t enqueue_ns;    // arrival (first pass: now)
-    time_ns_t dequeue_ns;    // second pass: end of serialisation
+    time_ns_t dequeue_ns;    // second pass: end of serialisation, or when it was dropped
 }
 
 const bit<8> PASS_INGRESS = 0;
 const bit<8> PASS_DEPARTED = 1;
 const bit<8> PASS_DROPPED = 2;   // deflect-on-drop
+const bit<8> PASS_MARKED = 3;    // departed, and CE is to be set
+
+// The ECN field: not capable (0), ECT(1), ECT(0), or CE, which a bottleneck sets.
+const bit<8> ECN_MASK = 0x03;
+const bit<8> ECN_CE = 0x03;
 
 // Pipeline ports. The two wires carry plain frames.
 const bit<32> PORT_SENDERS = 0;

@@ -35,6 +35,9 @@ struct metadata_t {
     bit<64> bin;
     bit<64> enqueue_ns;
     bit<64> peak_bytes;
+    bit<32> added;             // to the ECN field
+    bit<32> sum;               // one's complement of the IPv4 header's checksum
+    bit<32> carry;
     // both
     bit<64> flow_bytes;
 }
@@ -52,9 +55,18 @@ parser BottleneckParser(packet_in pkt,
         }
     }
 
-    // Second pass: the frame itself is not looked at again.
+    // Second pass: the frame itself is not looked at again, but to set CE in it.
     state parse_bridge {
         pkt.extract(hdr.bridge);
+        transition select(hdr.intrinsic.pass) {
+            PASS_MARKED: parse_marked;
+            default: accept;
+        }
+    }
+
+    state parse_marked {
+        pkt.extract(hdr.ethernet);
+        pkt.extract(hdr.ipv4);
         transition accept;
     }
 

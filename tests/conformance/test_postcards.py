@@ -46,5 +46,5 @@ def test_constant_fields(run: Run) -> None:
     outcome = run(burst([tcp(size=1000)] * 3), [tcp_key()], Bottleneck(limit=2000))
     assert set(outcome.postcards["version"]) == {1}
     assert set(outcome.postcards["lane"]) == {0}
-    assert set(outcome.postcards["reserved"]) == {0}
+    assert set(outcome.postcards["marks"]) == {0}
     assert set(outcome.postcards["kind"]) == {0, 1}

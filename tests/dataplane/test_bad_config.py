@@ -244,6 +244,30 @@ def test_a_wrong_bottleneck_of_a_replay(tmp_path: Path, bottleneck: Any, named: 
 
 
 @pytest.mark.parametrize(
+    ("discipline", "named"),
+    [
+        ("codel", "bottleneck.discipline: must be an object, not a string"),
+        ({}, "bottleneck.discipline.name: is missing"),
+        ({"name": "choke"}, "bottleneck.discipline.name: unknown discipline 'choke' (one of"),
+        ({"name": "codel", "limit": 3}, "bottleneck.discipline: unknown key 'limit'"),
+        ({"name": "codel", "target_ns": 999}, "discipline.target_ns: 999 is outside 1000.."),
+        ({"name": "codel", "target_ns": 5e6}, "target_ns: must be an integer, not a real number"),
+        ({"name": "codel", "target_ns": 10**8}, "discipline: target is not below interval"),
+        ({"name": "codel", "ecn": 1}, "discipline.ecn: must be true or false, not an integer"),
+        ({"name": "codel", "seed": -1}, "discipline.seed: -1 is outside 0.."),
+        ({"name": "red", "probability": 1.5}, "discipline.probability: 1.5 is outside"),
+        ({"name": "red", "min_bytes": 9000, "max_bytes": 8000}, "discipline: min is above max"),
+        ({"name": "mine", "file": "/no/mine.so"}, "discipline.file: /no/mine.so: "),
+        ({"name": "mine", "file": str(SPEC)}, f"discipline.file: {SPEC}: "),
+    ],
+)
+def test_a_wrong_discipline(tmp_path: Path, discipline: Any, named: str) -> None:
+    bottleneck = BOTTLENECK | {"discipline": discipline}
+    run = replay(tmp_path, {"spec": str(SPEC), "bottleneck": bottleneck})
+    assert named in refusal(run)
+
+
+@pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b"null", b"{}}", b"\xff\xfe", b"{\"spec\":\"\xc3\"}", b"\0" * 100,
      b'{"core":1,"core":2}', b"[" * 10_000],

@@ -29,12 +29,22 @@ SAYS = {
 """Example -> what is in its output."""
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_runs(name: str, tmp_path: Path) -> None:
+CELLS = """
+import json, sys
+names = {}
+for cell in json.load(open(sys.argv[1]))["cells"]:
+    if cell["cell_type"] == "code":
+        exec(compile("".join(cell["source"]), "cell", "exec"), names)
+"""
+"""Runs the code of a notebook cell by cell, as its kernel would."""
+
+
+def told_by(words: list[str], folder: Path) -> str:
+    """What a program of this environment says; it must end well."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     told = subprocess.run(
-        [sys.executable, str(FOLDER / f"{name}.py")],
-        cwd=tmp_path,
+        [sys.executable, *words],
+        cwd=folder,
         env=os.environ | {"PATH": path, "MPLBACKEND": "agg"},
         capture_output=True,
         text=True,
@@ -42,7 +52,21 @@ def test_an_example_runs(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert told.returncode == 0, told.stderr
-    assert re.search(SAYS[name], told.stdout), told.stdout
+    return told.stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    told = told_by([str(FOLDER / f"{name}.py")], tmp_path)
+    assert re.search(SAYS[name], told), told
+
+
+def test_a_notebook_runs(tmp_path: Path) -> None:
+    """Converted by the command that examples/README.md gives."""
+    words = ["--to", "notebook", "--output", "first.ipynb"]
+    told_by(["-m", "jupytext", *words, str(FOLDER / "first_experiment.py")], tmp_path)
+    told = told_by(["-c", CELLS, "first.ipynb"], tmp_path)
+    assert re.search(SAYS["first_experiment"], told), told
 
 
 def test_the_readme_lists_them() -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED
+from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_REASON
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
@@ -310,3 +311,31 @@ def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
     for setting in summary["equilibria"]:
         assert setting["headline"]
     assert "Throughput" in page
+
+
+def test_every_ce_mark_reaches_its_sender(nashbed: Nashbed) -> None:
+    """DCTCP over a step: what the queue marks, P4 counts, postcards say, and senders hear of."""
+    scenario = nashbed.scenario(
+        "hosts: {ecn: true}\n", rate="50mbit", rtt="10ms", duration="4s", warmup="1s", mixes="[2]",
+    )  # fmt: skip
+    text = scenario.read_text().replace("[cubic, bbr]", "[cubic, dctcp]")
+    threshold = "rate: 50mbit, discipline: {step: {threshold: 15kB}}"
+    scenario.write_text(text.replace("rate: 50mbit", threshold))
+    run_dir = nashbed.run(scenario, "virtual")
+    record = only_valid(run_dir)
+    cards, counters = (table(run_dir, record["id"], name) for name in ("postcards", "counters"))
+    samples = table(run_dir, record["id"], "flow_samples")
+    marked = (cards["marks"] & MARK_CE) != 0
+    capable = (cards["marks"] & MARK_CAPABLE) != 0
+    out = cards["kind"] == 0
+    # What comes to more than the threshold is marked, or dropped if it is not ECN-capable.
+    late = cards["queue_bytes"] > 15_000
+    assert np.array_equal(marked, late & capable)
+    assert np.array_equal(~out, late & ~capable)
+    assert set(cards["marks"][~out] & MARK_REASON) <= {1}
+    for flow in range(2):
+        own = int(np.count_nonzero(marked & (cards["flow"] == flow)))
+        assert own == counters["marked_packets"][flow] > 100
+        # DCTCP's receiver echoes each mark: those of the last round trip are not told any more.
+        heard = samples["delivered_ce"][samples["flow"] == flow].max()
+        assert 0.9 * own <= heard <= own

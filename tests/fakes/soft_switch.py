@@ -31,6 +31,7 @@ class Flow:
     def __init__(self) -> None:
         self.counts = {f"{n}_{u}": 0 for n in REGISTERS for u in ("packets", "bytes")}
         self.counts |= {"in_queue_bytes": 0, "peak_queue_bytes": 0}
+        self.counts |= {"marked_packets": 0, "marked_bytes": 0}
 
     def count(self, name: str, size: int) -> None:
         self.counts[f"{name}_packets"] += 1

@@ -104,7 +104,8 @@ def registers(flows: int) -> dict[str, list[int]]:
         for name in ("arrived", "dropped" if packet.dropped else "departed"):
             found[f"{name}_packets"][packet.flow] += 1
             found[f"{name}_bytes"][packet.flow] += packet.size
-    return found | {"in_queue_bytes": [0] * flows, "peak_queue_bytes": [5000] * flows}
+    found |= {"in_queue_bytes": [0] * flows, "peak_queue_bytes": [5000] * flows}
+    return found | dict.fromkeys(("marked_packets", "marked_bytes"), [0] * flows)
 
 
 def departed(times_ns: np.ndarray, delays_ns: np.ndarray, packets: np.ndarray) -> Sightings:

@@ -46,25 +46,31 @@ def capture() -> bytes:
             (start_ns + 4, tcp(3, 60, seq=0x01020304, flags="FA")),
             # Beyond 32 bits of nanoseconds.
             (start_ns + 70 * HOURS_NS + 0x1234567, tcp(1, 1000, seq=1, flags="A")),
+            # ECN-capable, ECT(0): the only one with a mark.
+            (start_ns + 71 * HOURS_NS, tcp(2, 900, seq=2, flags="A", ip={"tos": 2})),
         ]
     )
 
 
 def python_values(cards: NDArray[Any]) -> list[dict[str, int]]:
-    """What Python reads, times joined; the reserved byte is no value."""
+    """What Python reads, times joined."""
     times = {
         f"{name}_ns": join_u48(cards[f"{name}_high"], cards[f"{name}_low"])
         for name in ("enqueue", "dequeue")
     }
     plain = ("version", "kind", "lane", "flow", "packet_bytes", "queue_bytes")
-    rest = ("tcp_seq", "lane_seq", "payload_bytes", "tcp_flags")
+    rest = ("tcp_seq", "lane_seq", "payload_bytes", "tcp_flags", "marks")
     columns = {name: cards[name] for name in plain} | times | {name: cards[name] for name in rest}
     return [{name: int(column[i]) for name, column in columns.items()} for i in range(len(cards))]
 
 
 def p4_fields() -> list[tuple[str, int]]:
-    """(name, bytes) of the record's fields as postcard.p4 declares them."""
-    return [(name, bits // 8) for name, bits in header(sources("dpdk"), "postcard_h")]
+    """(name, bytes) of the record's fields as postcard.p4 declares them.
+
+    What it reserves is where egress puts the marks.
+    """
+    declared = header(sources("dpdk"), "postcard_h")
+    return [(name.replace("reserved", "marks"), bits // 8) for name, bits in declared]
 
 
 def p4_values(record: bytes) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.contract.records import MARK_CAPABLE, POSTCARD
 from tests.golden.postcards import BOTTLENECK, BYTES, CAPTURE, VALUES, p4_values, python_values
 from tests.support.replay import BUILD, replay
 
@@ -28,10 +28,6 @@ def c_values(path: Path) -> Any:
         pytest.skip(f"{C_DECODER} is not built: run `make build`")
     run = subprocess.run([C_DECODER, path], check=True, capture_output=True, text=True)
     return json.loads(run.stdout)
-
-
-def without_reserved(values: dict[str, int]) -> dict[str, int]:
-    return {name: value for name, value in values.items() if name != "reserved"}
 
 
 @pytest.mark.dataplane
@@ -52,7 +48,7 @@ def test_p4_declares_what_the_golden_bytes_hold() -> None:
     data = BYTES.read_bytes()
     size = POSTCARD.itemsize
     records = [data[at : at + size] for at in range(0, len(data), size)]
-    assert [without_reserved(p4_values(record)) for record in records] == golden()
+    assert [p4_values(record) for record in records] == golden()
 
 
 def test_all_three_place_every_byte_alike(tmp_path: Path) -> None:
@@ -60,7 +56,7 @@ def test_all_three_place_every_byte_alike(tmp_path: Path) -> None:
     path.write_bytes(ALL_BYTES_DIFFER)
     declared = p4_values(ALL_BYTES_DIFFER)
     [python] = python_values(np.fromfile(path, POSTCARD))
-    assert python == without_reserved(declared)
+    assert python == declared
     assert c_values(path) == [python]
 
 
@@ -70,3 +66,4 @@ def test_the_golden_capture_shows_what_it_should() -> None:
     assert max(card["enqueue_ns"] for card in values) > 2**32
     assert max(card["tcp_seq"] for card in values) == 2**32 - 1
     assert [card["lane_seq"] for card in values] == list(range(len(values)))
+    assert [card["marks"] for card in values] == [0] * (len(values) - 1) + [MARK_CAPABLE]

@@ -80,7 +80,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "disturbance_delete": (None, [c_void_p]),
     "disturbance_note": (None, [c_void_p, c_uint32, c_uint64, c_uint64]),
     "disturbance_write": (c_int, [c_void_p, c_char_p, c_char_p]),
-    "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32]),
+    "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32, c_uint64]),
     "bins_delete": (None, [c_void_p]),
     "bins_add": (c_int, [c_void_p, c_char_p]),
     "bins_finish": (c_int, [c_void_p]),
@@ -478,7 +478,7 @@ class Lateness(Owned):
 
 
 class Bins(Owned):
-    """core/bins.h; Bins(bin_ns, start_ns, first_flow, n_flows)."""
+    """core/bins.h; Bins(bin_ns, start_ns, first_flow, n_flows, overtaken_ns)."""
 
     kind = "bins"
 

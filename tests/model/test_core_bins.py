@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import errno
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE
 from tests.model.core import Bins
 from tests.model.droptail import Arrival, droptail
 from tests.support.postcards import Card, postcards
@@ -35,6 +37,20 @@ def through_a_queue(
     return sorted(cards, key=lambda card: (card.dequeue_ns, card.dropped))
 
 
+def with_an_aqm(cards: list[Card], every: int) -> list[Card]:
+    """The same queue, where every so many packets are dropped half-way, and the next are marked."""
+    left = [i for i, card in enumerate(cards) if not card.dropped]
+    changed = dict(enumerate(cards))
+    for i in left[::every]:
+        card = cards[i]
+        half_ns = (card.enqueue_ns + card.dequeue_ns) // 2
+        changed[i] = replace(card, dropped=True, dequeue_ns=half_ns, marks=1)
+    for i in left[1::every]:
+        if not changed[i].dropped:
+            changed[i] = replace(cards[i], marks=MARK_CE | MARK_CAPABLE)
+    return sorted(changed.values(), key=lambda card: (card.dequeue_ns, card.dropped))
+
+
 def overlap(card: Card, start_ns: int, end_ns: int) -> int:
     """How long the packet stands in the queue between these times."""
     return max(0, min(card.dequeue_ns, end_ns) - max(card.enqueue_ns, start_ns))
@@ -48,10 +64,14 @@ def by_brute_force(cards: list[Card], bin_ns: int) -> dict[tuple[int, int], Reco
         if card.dropped:
             end["dropped_packets"] += 1
             end["dropped_bytes"] += card.size
-            continue
-        end["departed_packets"] += 1
-        end["departed_bytes"] += card.size
-        end["qdelay_sum_ns"] += card.dequeue_ns - card.enqueue_ns
+        else:
+            end["departed_packets"] += 1
+            end["departed_bytes"] += card.size
+            end["qdelay_sum_ns"] += card.dequeue_ns - card.enqueue_ns
+        if card.marks & MARK_CE:
+            end["marked_packets"] += 1
+        if card.marks & MARK_CAPABLE:
+            end["capable_packets"] += 1
         for number in range(card.enqueue_ns // bin_ns, card.dequeue_ns // bin_ns + 1):
             stay = overlap(card, number * bin_ns, (number + 1) * bin_ns)
             if stay:
@@ -59,9 +79,11 @@ def by_brute_force(cards: list[Card], bin_ns: int) -> dict[tuple[int, int], Reco
     return {key: dict(record) for key, record in bins.items()}
 
 
-def run(cards: list[Card], bin_ns: int, start_ns: int = 0) -> list[tuple[tuple[int, int], Record]]:
+def run(
+    cards: list[Card], bin_ns: int, start_ns: int = 0, overtaken_ns: int = 0
+) -> list[tuple[tuple[int, int], Record]]:
     """What the core makes of the postcards, in the order it was emitted."""
-    bins = Bins(bin_ns, start_ns, FIRST_FLOW, FLOWS)
+    bins = Bins(bin_ns, start_ns, FIRST_FLOW, FLOWS, overtaken_ns)
     for card in postcards(cards):
         assert bins.add(card) == 0
     assert bins.finish() == 0
@@ -91,14 +113,47 @@ ARRIVALS = st.lists(
     st.sampled_from([8_000_000_000, 2_999_999_999]),
     st.sampled_from([2000, 20_000]),
     st.integers(0, 10**6),
+    st.sampled_from([1, 2, 5, 1000]),
 )
 def test_exact(
-    arrivals: list[tuple[int, int, int]], bin_ns: int, rate_bps: int, limit: int, start_ns: int
+    arrivals: list[tuple[int, int, int]],
+    bin_ns: int,
+    rate_bps: int,
+    limit: int,
+    start_ns: int,
+    every: int,
 ) -> None:
     if bin_ns == 1:
         arrivals = arrivals[:5]  # the brute force is slow
-    cards = through_a_queue(arrivals, rate_bps, limit, start_ns)
+    cards = with_an_aqm(through_a_queue(arrivals, rate_bps, limit, start_ns), every)
     emitted = run(cards, bin_ns, start_ns)
+    keys = [key for key, _ in emitted]
+    assert keys == sorted(set(keys)), "every bin is final once, in the order of time"
+    assert dict(emitted) == by_brute_force(cards, bin_ns)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5000),
+            st.integers(0, 3000),
+            st.integers(0, FLOWS - 1),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from([7, 100, 1000]),
+)
+def test_exact_where_packets_overtake_others(
+    packets: list[tuple[int, int, int, bool]], bin_ns: int
+) -> None:
+    cards = [
+        Card(FIRST_FLOW + flow, 100, arrival, arrival + stay + 1, dropped)
+        for arrival, stay, flow, dropped in packets
+    ]
+    cards.sort(key=lambda card: (card.dequeue_ns, card.dropped))
+    emitted = run(cards, bin_ns, overtaken_ns=3001)
     keys = [key for key, _ in emitted]
     assert keys == sorted(set(keys)), "every bin is final once, in the order of time"
     assert dict(emitted) == by_brute_force(cards, bin_ns)
@@ -122,7 +177,7 @@ def test_totals_are_conserved(arrivals: list[tuple[int, int, int]], bin_ns: int)
 
 
 def test_a_bin_is_final_only_after_an_arrival_behind_it_has_left() -> None:
-    bins = Bins(1000, 0, FIRST_FLOW, 1)
+    bins = Bins(1000, 0, FIRST_FLOW, 1, 0)
     early, late = postcards([Card(FIRST_FLOW, 10, 0, 2500), Card(FIRST_FLOW, 10, 2100, 3500)])
     assert bins.add(early) == 0
     assert len(bins.records()) == 0
@@ -155,7 +210,7 @@ def test_the_clock_wraps(wraps: int, before_ns: int) -> None:
 
 def test_a_packet_may_be_older_than_the_wrap_that_the_start_is_beyond() -> None:
     """Switch times are read a little late: what comes before the start is refused, not later."""
-    bins = Bins(1024, WRAP_NS + 500, FIRST_FLOW, FLOWS)
+    bins = Bins(1024, WRAP_NS + 500, FIRST_FLOW, FLOWS, 0)
     early, late = postcards(
         [Card(FIRST_FLOW, 10, WRAP_NS - 1, WRAP_NS - 1), Card(FIRST_FLOW, 10, WRAP_NS, WRAP_NS)]
     )
@@ -174,7 +229,7 @@ def test_a_packet_may_be_older_than_the_wrap_that_the_start_is_beyond() -> None:
     ids=["flow-below", "flow-above", "before-the-start", "leaves-before-it-comes"],
 )
 def test_what_cannot_be_is_refused(card: Card) -> None:
-    bins = Bins(1000, 4000, FIRST_FLOW, FLOWS)
+    bins = Bins(1000, 4000, FIRST_FLOW, FLOWS, 0)
     assert bins.add(postcards([card])[0]) == -errno.ERANGE
     assert bins.finish() == 0
     assert len(bins.records()) == 0

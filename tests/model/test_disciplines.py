@@ -1,34 +1,59 @@
-"""A scenario's parameters are those of the data plane's tables: names, kinds, defaults."""
+# SPDX-License-Identifier: Apache-2.0
+"""Disciplines in the whole data plane: P4, the queue, P4, postcards, against the plain models."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
-from nashbed.controlplane.contract.disciplines import DISCIPLINES, machine_parameter
-from nashbed.controlplane.contract.units import Duration, Share, Size
-from nashbed.controlplane.machine.aqm.tool import DisciplineAbout, describe
-from nashbed.controlplane.machine.paths import AQM_TOOL
+from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_REASON
+from tests.model.disciplines import Codel, Model, Packet, Pie, Red, Step, serve
+from tests.support.capture import records_capture, tcp_records, times_of
+from tests.support.replay import PIPELINES, Bottleneck, replay, time_of
 
-pytestmark = pytest.mark.skipif(not AQM_TOOL.is_file(), reason="needs nashbed-aqm: `make build`")
-KINDS = {Duration: {"time"}, Size: {"bytes"}, Share: {"probability"}, bool: {"flag"},
-         int: {"number", "packets"}, float: {"real"}}  # fmt: skip
+pytestmark = pytest.mark.dataplane
+
+RATE_BPS, LIMIT, SEED = 10_000_000, 150_000, 7
+RED = {"min_bytes": 12_000, "max_bytes": 36_000, "burst": 20, "probability": 0.1}
+Make = Callable[[], Model]
+CASES: list[tuple[str, dict[str, Any], Make]] = [
+    ("step", {"threshold_bytes": 20_000}, lambda: Step(20_000)),
+    ("codel", {"ecn": True, "seed": 1}, lambda: Codel(ecn=True)),
+    (
+        "red",
+        {**RED, "ecn": True, "seed": SEED},
+        lambda: Red(12_000, 36_000, 20, 0.1, RATE_BPS, SEED, ecn=True),
+    ),
+    ("pie", {"ecn": True, "seed": SEED}, lambda: Pie(SEED, ecn=True)),
+]
 
 
-def tables() -> list[DisciplineAbout]:
-    return list(describe()) if AQM_TOOL.is_file() else []
-
-
-def test_the_data_plane_has_what_a_scenario_may_name() -> None:
-    assert {"droptail", *(each.name for each in tables())} == set(DISCIPLINES)
-
-
-@pytest.mark.parametrize("about", tables(), ids=lambda about: about.name)
-def test_parameters_and_defaults_are_the_same(about: DisciplineAbout) -> None:
-    usual = DISCIPLINES[about.name]()
-    assert {each.name for each in about.parameters} == set(type(usual).model_fields)
-    for each in about.parameters:
-        value = getattr(usual, each.name)
-        if value is None:
-            assert each.default is None, each.name
-            continue
-        assert each.kind in KINDS[type(value)], each.name
-        assert machine_parameter(each.name, value)[1] == each.default, each.name
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize(("name", "parameters", "make"), CASES, ids=[name for name, *_ in CASES])
+def test_postcards_say_what_the_model_does(
+    tmp_path: Path, pipeline: str, name: str, parameters: dict[str, Any], make: Make
+) -> None:
+    """When a packet left or was dropped, CE, that it was capable, and why it was dropped."""
+    rng = np.random.default_rng(3)
+    n, ecn = 6_000, rng.choice([0, 2, 2, 3], 6_000)
+    records = tcp_records(
+        np.cumsum(rng.exponential(1.0e6, n).astype(np.int64)), np.full(n, 1514), np.arange(n) % 9
+    )
+    records["tos"] = ecn
+    times = times_of(records) - times_of(records)[0]
+    packets = [
+        Packet(int(at), 1514, int(codepoint)) for at, codepoint in zip(times, ecn, strict=True)
+    ]
+    expected = serve(packets, RATE_BPS, LIMIT, make())
+    bottleneck = Bottleneck(RATE_BPS, LIMIT, discipline=(name, parameters))
+    cards = replay(tmp_path, records_capture(records), bottleneck, pipeline).postcards
+    cards = cards[np.argsort(cards["tcp_seq"])]
+    assert cards["kind"].tolist() == [each.reason is not None for each in expected]
+    assert time_of(cards, "dequeue").tolist() == [each.left_ns for each in expected]
+    assert (cards["marks"] & MARK_CE != 0).tolist() == [each.mark for each in expected]
+    assert (cards["marks"] & MARK_CAPABLE != 0).tolist() == (ecn != 0).tolist()
+    assert (cards["marks"] & MARK_REASON).tolist() == [each.reason or 0 for each in expected]
+    assert sum(each.mark or each.reason == 1 for each in expected) > 20  # it did decide

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import jinja2
 import polars as pl
+from nashbed.analysis import traces
 from nashbed.analysis.clock import of_run
 from nashbed.analysis.figures import atlas_map
 from nashbed.analysis.report import build
@@ -240,6 +241,16 @@ def _export(folder: Path, text: str) -> None:
     export.export_run(measures, folder / "tables")
 
 
+def _trace(folder: Path, text: str) -> None:
+    def write(chosen: object, path: Path) -> dict[str, int]:
+        path.write_text(text)
+        return {}
+
+    chosen: Any = SimpleNamespace(control={0: "cubic"}, trial=SimpleNamespace(id="t"))
+    with patch.dict(traces.FORMATS, {"perfetto": ("pftrace", write)}):
+        traces.export_trial(folder, "perfetto", chosen)
+
+
 def _atlas(folder: Path, text: str) -> None:
     def save(figure: object, stem: Path, formats: tuple[str, ...]) -> None:
         for suffix in formats:
@@ -273,6 +284,7 @@ PLACES = {
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),
     "export": Place("analysis.results.export", _export),
+    "trace": Place("analysis.traces.export", _trace),
     "atlas": Place("analysis.figures.atlas_map", _atlas),
     "bench.json": Place(
         "controlplane.cli.bench", lambda folder, text: bench._write(folder / "bench.json", text)

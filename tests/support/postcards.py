@@ -22,6 +22,7 @@ class Card:
     dequeue_ns: int = 0
     dropped: bool = False
     lane_seq: int = 0
+    marks: int = 0
 
 
 def postcards(cards: Iterable[Card]) -> NDArray[Any]:
@@ -34,6 +35,7 @@ def postcards(cards: Iterable[Card]) -> NDArray[Any]:
         record["flow"] = card.flow
         record["packet_bytes"] = card.size
         record["lane_seq"] = card.lane_seq
+        record["marks"] = card.marks
         for name, time_ns in (("enqueue", card.enqueue_ns), ("dequeue", card.dequeue_ns)):
             record[f"{name}_high"], record[f"{name}_low"] = divmod(time_ns % 2**48, 2**32)
     return records

@@ -39,6 +39,7 @@ class Bottleneck:
         overhead: Bytes per packet that take time but no room.
         arrivals: "frames" or "trains".
         counts: "system" or "queue": until when a packet counts against the limit.
+        discipline: As the data plane is told it, beside its name; None: drop-tail.
     """
 
     rate_bps: int = 100_000_000
@@ -48,19 +49,24 @@ class Bottleneck:
     overhead: int = 0
     arrivals: str = "frames"
     counts: str = "system"
+    discipline: tuple[str, dict[str, Any]] | None = None
 
     def config(self) -> dict[str, Any]:
         """The data plane's JSON."""
         limit: dict[str, Any] = {"unit": self.unit, "value": self.limit}
         if self.unit == "cells":
             limit["cell_bytes"] = self.cell_bytes
-        return {
+        config = {
             "rate_bps": self.rate_bps,
             "limit": limit,
             "overhead_bytes": self.overhead,
             "arrivals": self.arrivals,
             "limit_counts": self.counts,
         }
+        if self.discipline is not None:
+            name, parameters = self.discipline
+            config["discipline"] = {"name": name, **parameters}
+        return config
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.trial import Gate, GroupMix, Setting, TrialRecord
-from nashbed.controlplane.store.tables import TABLES
+from nashbed.controlplane.store.postcards import BINS, POSTCARDS
+from nashbed.controlplane.store.tables import COUNTERS, TABLES
 from ruamel.yaml import YAML
 
 FRAME, PAYLOAD = 1514, 1448
@@ -212,9 +213,14 @@ def _outcome(senders, link, received, samples, duration, interval) -> Outcome:
     return Outcome(postcards, goodput, flow_samples, sent, np.array([s.retrans for s in senders]))
 
 
+MARKS = {table.name: set(table.marks) for table in (POSTCARDS, BINS, COUNTERS)}
+"""Table -> columns of trials in which packets can be marked."""
+
+
 def write_table(path: Path, name: str, columns: dict[str, Any]) -> None:
-    """Write columns as the contract's table; what is not given is null or 0."""
-    schema = TABLES[name]
+    """Write columns as the contract's table; what is not given is null or 0, marks left out."""
+    left_out = MARKS.get(name, set()) - columns.keys()
+    schema = pa.schema([field for field in TABLES[name] if field.name not in left_out])
     rows = len(next(iter(columns.values())))
     data = []
     for column in schema:

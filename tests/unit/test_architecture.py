@@ -28,6 +28,10 @@ API = ("controlplane", "api")
 MAY_USE_ANALYSIS = {"bench", "study", "api", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
+CLI_READS = {"cli", "api", "contract"}
+"""What the command line imports of the control plane when it runs."""
+TOOLS = {"bench", "bench_text", "cluster", "schema"}
+"""Modules of commands that are for this installation or its developers, and no part of the API."""
 MACHINE_ROOMS = ("process", "kernels", "cca", "aqm", "host", "guest")
 """Rooms of the machine, from the bottom to the top."""
 MACHINE_FLOOR = {"log", "paths"}
@@ -176,6 +180,25 @@ def test_only_the_upper_rooms_use_the_analysis() -> None:
         if any(name.startswith("nashbed.analysis") for name in imported(module))
     }
     assert users <= MAY_USE_ANALYSIS
+
+
+def test_the_command_line_is_a_layer_above_the_public_api() -> None:
+    """Types may be named where they are defined; what runs is the API's."""
+    below = {
+        (module.name, name)
+        for module in of("controlplane")
+        if module.room == "cli" and module.path.stem not in TOOLS
+        for name in imported(module, runtime_only=True)
+        if name in modules() and modules()[name].room not in CLI_READS
+    }
+    assert below == set()
+
+
+def test_what_is_a_tool_is_told_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    commands = {command.name for command in COMMANDS if command.module in TOOLS}
+    for command in sorted(filter(None, commands)):
+        assert f"`{command}`" in page
 
 
 def test_the_analysis_reads_contract_and_store_alone() -> None:

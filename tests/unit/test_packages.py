@@ -30,11 +30,7 @@ DEBIAN_12_PYTHON = "3.11.2"
 
 def test_every_package_runs_on_debian_12s_python() -> None:
     """A release may ask for a later 3.11 than Debian's, which a developer's own Python hides."""
-    asked = {
-        d.metadata["Name"]: d.metadata["Requires-Python"]
-        for d in distributions()
-        if d.metadata["Requires-Python"]
-    }
+    asked = {d.metadata["Name"]: d.metadata.get("Requires-Python", "") for d in distributions()}
     too_new = {
         name: text
         for name, text in asked.items()

@@ -10,7 +10,7 @@ Where a switch program on this machine is the bottleneck, it has a namespace too
     <run>-snd: nbs0 <-> nbs1 :<run>-dp: nbi1 <-> nbi0 :<run>-sw: nbr1 <-> nbr0 :<run>-rcv
                                         nbt1 <-> nbt0   (postcards)
 
-Names, addresses and settings are those that hosts/README.md lists.
+Names, addresses and settings are those that hosts/dpdk/README.md lists.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Layout:
 
         They are those that no packet loop uses. Where that is one core only, it is full of both
         hosts' TCP long before a loop's is, so the receivers' half of it is done on the loop's core,
-        as part of sending a frame (hosts/README.md has what that gives).
+        as part of sending a frame (hosts/dpdk/README.md has what that gives).
 
         Args:
             side: One of them.

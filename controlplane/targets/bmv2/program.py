@@ -24,9 +24,13 @@ SLOT_NS = _BMV2.registers["slot_ns"]
 FLOW_REGISTERS = {
     name: _BMV2.registers[name]
     for name in sorted(shared.FLOW_REGISTERS, key=lambda name: name.startswith("arrived"))
+    if name in _BMV2.registers
 }
 """Per flow, in the order of reading: arrivals last, so that arrived - departed - dropped is
 never less than what is in the queue."""
+
+UNCOUNTED = tuple(name for name in shared.FLOW_REGISTERS if name not in _BMV2.registers)
+"""What never happens there: its queue marks no packet."""
 
 HISTOGRAM = _BMV2.registers["delay_histogram"]
 HISTOGRAM_BIN_NS = 1 << CONSTANTS.histogram_shift

@@ -97,6 +97,7 @@ class Bmv2Switch(Switch):
         _require_lane(lane)
         own = slice(first_flow, first_flow + flows)
         values = {name: self._register(p4_name)[own] for name, p4_name in p4.FLOW_REGISTERS.items()}
+        values |= dict.fromkeys(p4.UNCOUNTED, [0] * flows)
         registers = read_message(FlowRegisters, values, "simple_switch: registers")
         counts = without_trailing_zeros(self._register(p4.HISTOGRAM))
         return SwitchRegisters(

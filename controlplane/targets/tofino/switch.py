@@ -263,7 +263,9 @@ class TofinoSwitch(Switch):
         for count in registers.FLOW_COUNTS:
             values |= count.values(self._client.read(count.queries(flows)))
         values["in_queue_bytes"] = registers.in_queue_bytes(values)
-        values["peak_queue_bytes"] = [0] * len(flows)
+        # It knows no peak, and P4 does not count what its traffic manager marks.
+        unknown = ("peak_queue_bytes", "marked_packets", "marked_bytes")
+        values |= {name: [0] * len(flows) for name in unknown}
         return read_message(FlowRegisters, values, "switch: registers")
 
     def _histogram(self, lane: int) -> dict[str, object]:

@@ -31,6 +31,8 @@ static const struct json_field telemetry_fields[] = {
 	FIELD("path", path, json_read_text, .max = PATH_MAX),
 	FIELD("n", config.one_in, json_read_u32, .min = 1, .max = UINT32_MAX, .optional = true),
 	FIELD("bin_ns", config.bin_ns, json_read_i64, .max = INT64_MAX, .optional = true),
+	FIELD("overtaken_ns", config.overtaken_ns, json_read_i64, .max = DURATION_NS_MAX,
+	      .optional = true),
 	FIELD("flows", flows, command_read_flow_range, .optional = true),
 	/* In the hosts role postcards have the switch's times, not ours. */
 	FIELD("start_ns", config.start_ns, json_read_i64, .max = INT64_MAX, .optional = true),

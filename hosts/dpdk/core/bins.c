@@ -21,6 +21,7 @@ struct cell {
 
 struct bins {
 	uint64_t bin_ns;
+	uint64_t overtaken; /* bins for which a packet may stay after later ones have left */
 	uint32_t first_flow;
 	uint32_t n_flows;
 	uint32_t capacity;  /* bins in the ring, a power of two */
@@ -34,7 +35,8 @@ struct bins {
 #define FIRST_CAPACITY 64u
 
 struct bins *
-bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+bins_create(uint64_t bin_ns, uint64_t start_ns, uint64_t overtaken_ns, uint32_t first_flow,
+	    uint32_t n_flows)
 {
 	struct bins *bins = calloc(1, sizeof(*bins));
 
@@ -42,6 +44,7 @@ bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_
 		return NULL;
 	*bins = (struct bins){
 		.bin_ns = bin_ns,
+		.overtaken = (overtaken_ns + bin_ns - 1) / bin_ns,
 		.first_flow = first_flow,
 		.n_flows = n_flows,
 		.capacity = FIRST_CAPACITY,
@@ -208,27 +211,28 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		return -ERANGE;
 	bins->latest_ns = stay.dequeue_ns;
 	/* Before new bins are opened, so that no idle time takes memory. A drop
-	 * closes no bin: packets that arrived before it are still in the queue.
+	 * closes no bin: packets that arrived before it may still be in the queue.
 	 */
-	if (p->kind != POSTCARD_DROPPED) {
-		error = close_before(bins, arrived_in, emit, context);
+	if (p->kind != POSTCARD_DROPPED && arrived_in > bins->overtaken) {
+		error = close_before(bins, arrived_in - bins->overtaken, emit, context);
 		if (error)
 			return error;
 	}
 	error = reach(bins, stay.dequeue_ns / bins->bin_ns);
 	if (error)
 		return error;
+	add_sojourn(bins, flow, p->packet_bytes, &stay);
+	r = &row_of(bins, stay.dequeue_ns / bins->bin_ns)[flow].record;
 	if (p->kind == POSTCARD_DROPPED) {
-		r = &row_of(bins, arrived_in)[flow].record;
 		r->dropped_packets++;
 		r->dropped_bytes += p->packet_bytes;
 		return 0;
 	}
-	add_sojourn(bins, flow, p->packet_bytes, &stay);
-	r = &row_of(bins, stay.dequeue_ns / bins->bin_ns)[flow].record;
 	r->departed_packets++;
 	r->departed_bytes += p->packet_bytes;
 	r->qdelay_sum_ns += stay.dequeue_ns - stay.enqueue_ns;
+	r->marked_packets += (p->marks & MARK_CE) != 0;
+	r->capable_packets += (p->marks & MARK_CAPABLE) != 0;
 	return 0;
 }
 

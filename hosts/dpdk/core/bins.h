@@ -2,7 +2,8 @@
 /* Postcards of one lane reduced to time bins per flow, exactly: bytes and
  * packets departed and dropped, the integral of the flow's bytes in the queue,
  * the sum of queueing delays. A bin is final once a packet that arrived after
- * it has departed, for the queue is first-in first-out. The clock may begin anywhere and wrap
+ * it has departed, if the queue is first-in first-out; where packets overtake others, once one
+ * has departed that arrived so long after it as the longest of them is overtaken. The clock may begin anywhere and wrap
  * on the way: times are taken to be near the last one seen, at first near the start. Records
  * have the lowest 32 bits of a bin's number on the clock that does not wrap.
  */
@@ -20,9 +21,11 @@ struct bins;
 typedef int (*bins_emit_t)(void *context, const struct bin_record *record);
 
 /* For flows first to first + count - 1 and packets that arrive from start on, a time of 64 bits.
- * NULL when memory has run out.
+ * A packet leaves at the latest when one does that arrived overtaken_ns after it (0: first-in
+ * first-out). NULL when memory has run out.
  */
-struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows);
+struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint64_t overtaken_ns,
+			 uint32_t first_flow, uint32_t n_flows);
 void bins_destroy(struct bins *bins);
 
 /* 0; -ERANGE for a flow or a time outside; -ENOMEM; what emit returned. */

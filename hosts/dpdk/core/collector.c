@@ -19,8 +19,8 @@ prepare_bins(struct collector *c)
 {
 	if (c->config.mode != COLLECT_BINS)
 		return 0;
-	c->bins = bins_create(c->config.bin_ns, c->config.start_ns, c->config.first_flow,
-			      c->config.n_flows);
+	c->bins = bins_create(c->config.bin_ns, c->config.start_ns, c->config.overtaken_ns,
+			      c->config.first_flow, c->config.n_flows);
 	return c->bins ? 0 : -ENOMEM;
 }
 

@@ -19,9 +19,10 @@ enum collector_mode {
 
 struct collector_config {
 	enum collector_mode mode;
-	uint32_t one_in;   /* COLLECT_SAMPLE: postcards whose lane_seq it divides */
-	uint64_t bin_ns;   /* COLLECT_BINS */
-	uint64_t start_ns; /* COLLECT_BINS: no packet arrives earlier; not wrapped */
+	uint32_t one_in;       /* COLLECT_SAMPLE: postcards whose lane_seq it divides */
+	uint64_t bin_ns;       /* COLLECT_BINS */
+	uint64_t start_ns;     /* COLLECT_BINS: no packet arrives earlier; not wrapped */
+	uint64_t overtaken_ns; /* COLLECT_BINS: as for bins_create() */
 	uint32_t first_flow;
 	uint32_t n_flows;
 };

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define ABSENT UINT32_MAX
-
 int
 event_heap_init(struct event_heap *heap, uint32_t n_sources)
 {
@@ -19,7 +17,7 @@ event_heap_init(struct event_heap *heap, uint32_t n_sources)
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < n_sources; i++)
-		heap->position[i] = ABSENT;
+		heap->position[i] = EVENT_HEAP_ABSENT;
 	return 0;
 }
 
@@ -95,7 +93,7 @@ take_out(struct event_heap *heap, uint32_t index)
 {
 	struct event_slot last = heap->slots[--heap->n_slots];
 
-	heap->position[heap->slots[index].source] = ABSENT;
+	heap->position[heap->slots[index].source] = EVENT_HEAP_ABSENT;
 	if (index < heap->n_slots)
 		resettle(heap, index, last);
 }
@@ -107,9 +105,9 @@ event_heap_set(struct event_heap *heap, uint32_t source, uint64_t at_ns)
 	uint32_t index = heap->position[source];
 
 	if (at_ns == EVENT_NEVER) {
-		if (index != ABSENT)
+		if (index != EVENT_HEAP_ABSENT)
 			take_out(heap, index);
-	} else if (index == ABSENT) {
+	} else if (index == EVENT_HEAP_ABSENT) {
 		sift_up(heap, heap->n_slots++, slot);
 	} else {
 		resettle(heap, index, slot);

@@ -5,9 +5,11 @@
 #ifndef NASHBED_EVENT_HEAP_H
 #define NASHBED_EVENT_HEAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define EVENT_NEVER UINT64_MAX
+#define EVENT_HEAP_ABSENT UINT32_MAX /* a source's position without an event */
 
 struct event_slot {
 	uint64_t at_ns;
@@ -18,7 +20,7 @@ struct event_heap {
 	uint32_t n_sources;
 	uint32_t n_slots;
 	struct event_slot *slots;
-	uint32_t *position; /* per source: index into slots, or UINT32_MAX */
+	uint32_t *position; /* per source: index into slots, or EVENT_HEAP_ABSENT */
 };
 
 /* 0 or -ENOMEM. */
@@ -27,6 +29,13 @@ void event_heap_free(struct event_heap *heap);
 
 /* Set a source's next event; EVENT_NEVER takes it out. */
 void event_heap_set(struct event_heap *heap, uint32_t source, uint64_t at_ns);
+
+/* Whether a source has an event. */
+static inline bool
+event_heap_has(const struct event_heap *heap, uint32_t source)
+{
+	return heap->position[source] != EVENT_HEAP_ABSENT;
+}
 
 /* The earliest event, EVENT_NEVER where there is none. */
 static inline uint64_t

@@ -88,7 +88,7 @@ traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets
 {
 	uint32_t lane = packets[0].lane;
 	struct traffic_lane *l = &tm->lanes[lane];
-	bool was_idle = l->ops->next_event(l->discipline) == EVENT_NEVER;
+	bool was_idle = !event_heap_has(&tm->departures, lane);
 	bool taken = l->ops->enqueue(l->discipline, packets, n, now_ns);
 
 	if (taken && (was_idle || l->ops->drops_taken))

@@ -9,6 +9,8 @@
 /* Packets between prefetching one and using it. */
 #define PREFETCH_AHEAD 4u
 
+#define ECN_BITS 0x03u /* of the ToS byte */
+
 int
 bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
 		uint32_t ingress_burst, struct hold_ups *hold_ups,
@@ -59,6 +61,17 @@ bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbu
 	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, arrivals_ns, n);
 }
 
+/* The postcard's. */
+static uint8_t
+marks_of(enum pass pass, const struct queue_packet *q)
+{
+	uint8_t marks = q->ecn ? MARK_CAPABLE : 0;
+
+	if (pass == PASS_MARKED)
+		return marks | MARK_CE;
+	return pass == PASS_DROPPED ? marks | q->reason : marks;
+}
+
 /* Put the intrinsic header in front. False without headroom: the packet is dropped. */
 static bool
 put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
@@ -74,7 +87,7 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 	intrinsic_encode(header, &(struct intrinsic){
 					 .pass = (uint8_t)pass,
 					 .ingress_port = (uint8_t)mbuf->port,
-					 .lane = (uint16_t)q->lane,
+					 .marks = marks_of(pass, q),
 					 .packet_bytes = q->bytes,
 					 .queue_bytes = (uint32_t)q->queue_bytes,
 					 .enqueue_ns = q->enqueue_ns,
@@ -108,11 +121,19 @@ prefetch_egress(const struct bottleneck *b, uint32_t i)
 	const struct rte_mbuf *mbuf;
 
 	if (i + 2 * PREFETCH_AHEAD < b->n_egress)
-		rte_prefetch0(b->egress[i + 2 * PREFETCH_AHEAD].packet.handle);
+		rte_prefetch0(b->egress[i + 2 * PREFETCH_AHEAD].handle);
 	if (i + PREFETCH_AHEAD >= b->n_egress)
 		return;
-	mbuf = b->egress[i + PREFETCH_AHEAD].packet.handle;
+	mbuf = b->egress[i + PREFETCH_AHEAD].handle;
 	rte_prefetch0((const uint8_t *)mbuf->buf_addr + mbuf->data_off - INTRINSIC_BYTES);
+}
+
+static enum pass
+pass_of(const struct queue_packet *q)
+{
+	if (q->dropped)
+		return PASS_DROPPED;
+	return q->mark ? PASS_MARKED : PASS_DEPARTED;
 }
 
 /* Fill the pipeline's slots; a packet without headroom is dropped. */
@@ -122,13 +143,15 @@ load_egress(struct bottleneck *b, struct pipeline_slot *slots)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->n_egress; i++) {
-		const struct egress_entry *entry = &b->egress[i];
+		const struct queue_packet *packet = &b->egress[i];
 
 		prefetch_egress(b, i);
-		if (!put_intrinsic(b, entry->packet.handle, entry->pass, &entry->packet))
+		if (!put_intrinsic(b, packet->handle, pass_of(packet), packet))
 			continue;
-		slots[n].mbuf = entry->packet.handle;
-		b->egress[n++] = *entry;
+		slots[n].mbuf = packet->handle;
+		if (n < i)
+			b->egress[n] = *packet;
+		n++;
 	}
 	return n;
 }
@@ -145,13 +168,13 @@ flush_egress(struct bottleneck *b)
 	b->n_egress = 0;
 	pipeline_run(b->pipeline, n);
 	for (uint32_t i = 0; i < n; i++)
-		finish_egress(b, &slots[i], &b->egress[i].packet);
+		finish_egress(b, &slots[i], &b->egress[i]);
 }
 
+/* One more is in its place behind the others. */
 static void
-push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
+grow_egress(struct bottleneck *b)
 {
-	b->egress[b->n_egress] = (struct egress_entry){.packet = *q, .pass = pass};
 	if (++b->n_egress == PIPELINE_BURST)
 		flush_egress(b);
 }
@@ -159,10 +182,8 @@ push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
 static void
 depart_until(struct bottleneck *b, uint64_t now_ns)
 {
-	struct queue_packet q;
-
-	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
-		push_egress(b, &q, q.dropped ? PASS_DROPPED : PASS_DEPARTED);
+	while (traffic_manager_dequeue(&b->tm, &b->egress[b->n_egress], now_ns))
+		grow_egress(b);
 }
 
 /* What has come as one is taken or dropped as one. */
@@ -172,8 +193,10 @@ admit(struct bottleneck *b, struct queue_packet *packets, uint32_t n, uint64_t a
 	depart_until(b, arrival_ns);
 	if (traffic_manager_enqueue(&b->tm, packets, n, arrival_ns))
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		push_egress(b, &packets[i], PASS_DROPPED);
+	for (uint32_t i = 0; i < n; i++) {
+		b->egress[b->n_egress] = packets[i];
+		grow_egress(b);
+	}
 }
 
 static void
@@ -212,6 +235,7 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
 		.flow = bridge_flow(bridge),
+		.ecn = bridge_reserved(bridge) & ECN_BITS,
 	};
 
 	if (q.lane >= b->n_lanes) {

@@ -46,12 +46,6 @@ struct bottleneck_drops {
 	uint64_t discarded; /* queued in lanes that were reset */
 };
 
-/* A packet past the traffic manager. */
-struct egress_entry {
-	struct queue_packet packet;
-	enum pass pass;
-};
-
 struct bottleneck {
 	struct pipeline *pipeline;
 	struct traffic_manager tm;
@@ -64,7 +58,7 @@ struct bottleneck {
 	/* Past P4 ingress, not yet at the traffic manager: empty between two calls. */
 	struct train train;
 	/* Packets past the traffic manager, not yet through P4 egress. */
-	struct egress_entry egress[PIPELINE_BURST];
+	struct queue_packet egress[PIPELINE_BURST];
 	uint32_t n_egress;
 };
 

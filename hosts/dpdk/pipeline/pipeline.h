@@ -34,6 +34,7 @@ enum pass {
 	PASS_INGRESS = P4_PASS_INGRESS,
 	PASS_DEPARTED = P4_PASS_DEPARTED,
 	PASS_DROPPED = P4_PASS_DROPPED,
+	PASS_MARKED = P4_PASS_MARKED, /* it departed, and CE is to be set in it */
 };
 
 struct pipeline_slot {

@@ -552,12 +552,13 @@ append_record(void *context, const struct bin_record *record)
 }
 
 struct shim_bins *
-shim_bins_new(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+shim_bins_new(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows,
+	      uint64_t overtaken_ns)
 {
 	struct shim_bins *b = calloc(1, sizeof(*b));
 
 	if (b != NULL)
-		b->bins = bins_create(bin_ns, start_ns, first_flow, n_flows);
+		b->bins = bins_create(bin_ns, start_ns, overtaken_ns, first_flow, n_flows);
 	return b;
 }
 

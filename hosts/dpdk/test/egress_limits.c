@@ -43,7 +43,6 @@ make_packet(struct rte_mempool *pool, enum pass pass)
 	bytes = (uint8_t *)rte_pktmbuf_append(mbuf, INTRINSIC_BYTES + BRIDGE_BYTES + FRAME_BYTES);
 	intrinsic_encode(bytes, &(struct intrinsic){
 					.pass = (uint8_t)pass,
-					.lane = LAST_LANE,
 					.packet_bytes = FRAME_BYTES,
 					.queue_bytes = UINT32_MAX,
 					.enqueue_ns = TIME_END - 5,

@@ -141,5 +141,5 @@ def test_a_table_is_replaced_between_its_markers(tmp_path: Path) -> None:
 
 
 def test_the_readme_has_the_markers() -> None:
-    text = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    text = (Path(__file__).resolve().parents[2] / "fresh" / "README.md").read_text()
     assert text.index(BEGIN) < text.index(END)

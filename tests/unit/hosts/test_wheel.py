@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,9 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import nashbed as nb
 import pytest
+from markdown_it import MarkdownIt
 from nashbed.controlplane.machine.kernels.build import EXCLUDED, PATTERNS, EditedSource
 from nashbed.controlplane.machine.kernels.cache import RECIPE, recipe_digest
+from packaging.metadata import Metadata
+from pyproject_metadata import StandardMetadata
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[3]
 WHEEL = ROOT / "hosts" / "wheel"
@@ -65,6 +71,31 @@ def test_what_is_laid_out_is_where_a_checkout_has_it(
     assert not (package / "hosts" / "uml").exists()  # GPL-2.0-only: of the other distribution
     assert (project / "subprojects" / "fluid" / "meson.build").is_file()
     assert (project / "LICENSES" / "Apache-2.0.txt").is_file()
+    described_as_an_index_wants_it(project)
+
+
+def described_as_an_index_wants_it(project: Path) -> None:
+    """Its metadata as meson-python writes them are valid, and no link leads into a checkout."""
+    (project / "LICENSES" / "other.txt").write_text("of a linked library")
+    written = tomllib.loads((project / "pyproject.toml").read_text())
+    made = StandardMetadata.from_pyproject(written, project).as_rfc822()
+    told = Metadata.from_email(bytes(made), validate=True)
+    assert told.description_content_type == "text/markdown"
+    assert told.description is not None
+    assert told.description.startswith("# nashbed\n")
+    tokens = MarkdownIt().parse(told.description)
+    inner = [child for token in tokens for child in token.children or ()]
+    aims = [child.attrs.get("href", child.attrs.get("src")) for child in inner]
+    assert [aim for aim in aims if aim and not str(aim).startswith("https://")] == []
+
+
+def test_what_the_index_shows_first_is_right() -> None:
+    """Its scenario can be planned, and its Python calls what there is."""
+    text = (WHEEL / "description.md").read_text()
+    blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    assert nb.plan(YAML(typ="safe").load(blocks["yaml"]), "virtual").expected_trials == 14
+    assert set(re.findall(r"nb\.\w+", blocks["python"])) == {"nb.run"}
+    assert {"headlines", "tables"} <= set(dir(nb.Run))
 
 
 def tree_of(folder: Path, *names: str) -> Path:
@@ -93,9 +124,12 @@ def test_the_kernels_distribution_has_source_recipe_and_script(
 ) -> None:
     kernel = module(monkeypatch, "kernel")
     monkeypatch.setattr(kernel, "DIST", tmp_path / "dist")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "nashbed_kernel-0.0.1.tar.gz").touch()
     tree = tree_of(tmp_path / "tree", "net/ipv4/tcp.c")
     source = EditedSource(tree, "6.1.7", "linux-source 1", recipe_digest("linux-source 1"))
     packed = kernel.write_source(source)
+    assert list((tmp_path / "dist").iterdir()) == [packed], "an earlier version is gone"
     with tarfile.open(packed) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
         archive.extractall(tmp_path, filter="data")

@@ -13,7 +13,7 @@ from nashbed.analysis.atlas.settings import (
     run_settings,
 )
 from nashbed.analysis.nash.of_run import equilibria_of_run
-from nashbed.controlplane.cli.options import PUBLISHED_EQUILIBRIA as PUBLISHED
+from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA as PUBLISHED
 from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import write_run
 from tests.unit.analysis.atlas.made_maps import plane

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from nashbed.analysis.align.totals import (
+    BIN_COLUMNS,
     Link,
     count_durations,
     duration_percentile,
@@ -15,7 +16,7 @@ from nashbed.analysis.align.totals import (
 )
 from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
-from nashbed.analysis.metrics.losses import increase, loss_rate, retransmit_share
+from nashbed.analysis.metrics.losses import increase, loss_rate, mark_rate, retransmit_share
 from nashbed.analysis.metrics.mixes import Crossing, crossings, rtt_order
 from nashbed.analysis.metrics.queue import (
     TimeBins,
@@ -36,6 +37,7 @@ from nashbed.analysis.metrics.throughput import (
     utilisation,
 )
 from nashbed.analysis.text import with_interval
+from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE
 
 S = 1_000_000_000
 
@@ -52,6 +54,7 @@ GOLDEN = {
     "packet_bytes": np.full(5, 1000, np.uint32),
     "enqueue_ns": np.array([0, 200, 500, 600, 5000]) * 1000,
     "dequeue_ns": np.array([1000, 2000, 3000, 600, 6000]) * 1000,
+    "marks": np.full(5, np.nan),
 }
 LINK = Link((0, 10_000_000), 8_000_000, 0)
 
@@ -95,6 +98,37 @@ def test_loss_rate() -> None:
     found = loss_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
     assert found[:2].tolist() == [0.25, 0.0]
     assert np.isnan(found[2])
+
+
+def test_mark_rate() -> None:
+    found = mark_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
+    assert found[:2].tolist() == [0.25, 0.0]
+    assert np.isnan(found[2])
+
+
+def test_marks_are_of_packets_that_left_in_the_window() -> None:
+    marks = np.array([MARK_CE | MARK_CAPABLE, MARK_CAPABLE, 0, MARK_CAPABLE | 1, MARK_CE], np.uint8)
+    marked = sum_postcards([GOLDEN | {"marks": marks}], 2, LINK).marked_packets
+    assert marked is not None
+    assert marked.tolist() == [1, 1]
+    early = Link((0, 5_500_000), 8_000_000, 0)
+    marked = sum_postcards([GOLDEN | {"marks": marks}], 2, early).marked_packets
+    assert marked is not None
+    assert marked.tolist() == [1, 0]
+    # Of a trial in which nothing can be marked there is no rate, not one of 0.
+    assert sum_postcards([GOLDEN], 2, LINK).marked_packets is None
+
+
+def test_marks_of_bins_count_in_proportion() -> None:
+    bins = {name: np.ones(2) for name in BIN_COLUMNS} | {
+        "bin_start_ns": np.array([0, 10]), "flow": np.array([0, 0]),
+        "marked_packets": np.array([4, 8], np.uint32),
+    }  # fmt: skip
+    marked = sum_bins([bins], 1, Link((0, 15), 8, 0), bin_ns=10).marked_packets
+    assert marked is not None
+    assert marked.tolist() == [8.0]
+    bins["marked_packets"] = np.full(2, np.nan)
+    assert sum_bins([bins], 1, Link((0, 15), 8, 0), bin_ns=10).marked_packets is None
 
 
 def test_window_sums_of_the_golden_queue() -> None:

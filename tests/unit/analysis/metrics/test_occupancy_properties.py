@@ -33,6 +33,7 @@ def postcards(packets: list[tuple[int, int, int, int, int]]) -> dict[str, np.nda
         "packet_bytes": rows[:, 2].astype(np.uint32),
         "enqueue_ns": rows[:, 3],
         "dequeue_ns": np.where(refused, rows[:, 3], rows[:, 3] + rows[:, 4]),
+        "marks": np.zeros(len(rows), np.uint8),
     }
 
 
@@ -45,7 +46,7 @@ def replay(table: dict[str, np.ndarray], instant: int) -> list[int]:
     """Bytes of each flow at an instant, packet by packet."""
     held = [0] * FLOWS
     rows = zip(*(table[c].tolist() for c in table), strict=True)
-    for _, flow, size, enqueue, dequeue in rows:
+    for _, flow, size, enqueue, dequeue, _ in rows:
         if enqueue <= instant < dequeue:
             held[flow] += size
     return held

@@ -18,6 +18,19 @@ def test_every_public_name_is_there_and_documented() -> None:
         assert name == "METRICS" or inspect.getdoc(value), name
 
 
+MODULES = sorted(name for name in nb.__all__ if inspect.ismodule(getattr(nb, name)))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_name_of_a_public_module_is_documented(name: str) -> None:
+    module = getattr(nb, name)
+    assert inspect.getdoc(module)
+    for each in module.__all__:
+        value = getattr(module, each)
+        if inspect.isroutine(value) or inspect.isclass(value):
+            assert inspect.getdoc(value), f"{name}.{each}"
+
+
 def test_nothing_else_is_public() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         nb.nothing  # noqa: B018

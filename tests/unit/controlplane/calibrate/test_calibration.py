@@ -73,7 +73,7 @@ def calibrate(tmp_path: Path, bed: Loaded[Testbed], world_of: Any) -> Calibrate:
         made = PathSession(world)
         if session is not None:
             session.append(made)
-        return execute(what, lambda *_: None, lambda _: made, lambda _: Path("fake"))
+        return execute(what, lambda *_: None, print, lambda _: made, lambda _: Path("fake"))
 
     return run
 
@@ -107,6 +107,7 @@ def test_the_capacity_goes_into_the_certificate(
     certificate = execute(
         what,
         lambda *_: None,
+        print,
         lambda _: PathSession(world_of(Faults(), bed)),
         lambda _: Path("fake"),
         lambda testbed, what, tell: LaneCount(23, 23 * 50_000_000, (), few),

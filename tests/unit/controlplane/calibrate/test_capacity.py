@@ -15,7 +15,7 @@ from nashbed.controlplane.bench.lanes import bench_lanes
 from nashbed.controlplane.calibrate import capacity as measure_module
 from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Search, measure_lanes
 from nashbed.controlplane.calibrate.level import Lanes, measuring_bed, why_not
-from nashbed.controlplane.calibrate.lone_share import in_percent, judged, lone_share
+from nashbed.controlplane.calibrate.lone_share import judged, lone_share
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
@@ -183,7 +183,7 @@ def test_a_level_that_changes_the_lone_flows_share_fails() -> None:
     assert judged(probed(12, 0.12), None).passed
     assert judged(probed(12, 0.12, passed=False), few).failed == {}
     assert lone_share([]) is None
-    assert in_percent(LoneShare(mean=0.5, ci95=None, lanes=1)) == "50.0 %"
+    assert LoneShare(mean=0.5, ci95=None, lanes=1).in_percent() == "50.0 %"
 
 
 def test_what_load_does_to_shares() -> None:

@@ -269,7 +269,7 @@ def test_a_calibration_by_pktgen_warns_of_its_socket(
     def refuse(*args: object) -> None:
         raise HostError("held")
 
-    monkeypatch.setattr("nashbed.controlplane.cli.calibrate.machine_for", refuse)
+    monkeypatch.setattr("nashbed.testbeds.machine_for", refuse)
     bed = tmp_path / "lab.yaml"
     bed.write_text(TESTBED)
     warning = "pktgen: its Lua socket runs whatever anybody sends and listens on every address"
@@ -319,7 +319,7 @@ def test_the_log_is_shown_as_asked(
 
     monkeypatch.setenv("NASHBED_LOG", level)
     monkeypatch.setattr(logging.getLogger("nashbed"), "level", logging.NOTSET)
-    monkeypatch.setattr("nashbed.controlplane.cli.plan.write_schemas", logs)
+    monkeypatch.setattr("nashbed.controlplane.cli.schema.write_schemas", logs)
     assert run([*words, "schema"]) == EXIT_OK
     lines = capsys.readouterr().err.splitlines()
     everything = ["DEBUG nashbed.here: said", "INFO nashbed.here: said"]

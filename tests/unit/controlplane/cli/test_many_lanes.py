@@ -23,7 +23,7 @@ from nashbed.controlplane.machine.process.clock import utc_now
 from nashbed.controlplane.plan.estimates import resources_of
 from nashbed.controlplane.run.active_run import new_run, resumed_run
 from nashbed.controlplane.run.planning import plan_run
-from nashbed.controlplane.run.progress import Running, Snapshot
+from nashbed.controlplane.run.progress import Running, Snapshot, TimeLeft
 from nashbed.controlplane.run.standing import certificate_path
 from nashbed.controlplane.run.work import Job
 from nashbed.controlplane.study.adaptive import make_chooser
@@ -111,7 +111,7 @@ def test_a_terminal_shows_where_each_lane_is(
         running=(running,), waiting=(third,), finished=1, invalid=0, failures=(failure,), total=3,
         allowed_bps=10**9, reduced=False,
     )  # fmt: skip
-    with LiveDisplay(plan, resources_of(testbed), console) as display:
+    with LiveDisplay(TimeLeft(plan, resources_of(testbed)), console) as display:
         display.show(snapshot)
         shown = screen.getvalue()
     assert "1/3 trials done, 1 running" in shown

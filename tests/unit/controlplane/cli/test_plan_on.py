@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from nashbed.controlplane.cli import plan
+from nashbed import planning
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import EXIT_HOST
 from nashbed.controlplane.machine.paths import CONFIGS
@@ -50,8 +50,8 @@ def test_a_script_reads_them_too(capsys: Capture) -> None:
 def test_a_plan_soon_says_that_there_is_no_worker(
     monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    assert plan.FIRST_WORKER_S == 30.0
-    monkeypatch.setattr(plan, "FIRST_WORKER_S", 0.2)
+    assert planning.FIRST_WORKER_S == 30.0
+    monkeypatch.setattr(planning, "FIRST_WORKER_S", 0.2)
     with scheduler() as (_, address):
         assert run([*PLAN, "--on", address]) == EXIT_HOST
     assert (

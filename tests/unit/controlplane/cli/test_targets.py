@@ -6,13 +6,10 @@ import json
 
 import pytest
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.cli.targets import (
-    capability_table,
-    evidence_table,
-    shipped_capabilities,
-)
+from nashbed.controlplane.cli.targets import capability_table, evidence_table
 from nashbed.controlplane.targets.evidence import EVIDENCE, Evidence
 from nashbed.controlplane.targets.registry import TARGETS
+from nashbed.testbeds import targets
 from tests.fakes import switch as fake
 
 
@@ -26,7 +23,7 @@ def test_every_claim_says_what_it_met_and_what_stays_unproven() -> None:
 
 
 def test_every_target_is_shipped_with_a_testbed() -> None:
-    assert [each.target for each in shipped_capabilities()] == list(TARGETS)
+    assert [each.target for each in targets()] == list(TARGETS)
 
 
 def test_differences_are_told() -> None:
@@ -40,7 +37,7 @@ def test_differences_are_told() -> None:
 
 def test_the_command_shows_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["targets"]) == 0
-    table, evidence = capability_table(shipped_capabilities()), evidence_table()
+    table, evidence = capability_table(targets()), evidence_table()
     assert capsys.readouterr().out.strip() == f"{table}\n\n{evidence}"
     assert run(["targets", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["targets"]

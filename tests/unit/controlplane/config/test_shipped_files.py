@@ -78,11 +78,11 @@ def test_what_needs_virtual_time_says_so(file: str) -> None:
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_every_scenario_has_its_ccas(path: Path) -> None:
-    """Debian's kernel has these three; any other is one that nashbed ships, or names its file."""
+    """Debian's kernel has these four; any other is one that nashbed ships, or names its file."""
     scenario = load_scenario(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
-    known = {"cubic", "bbr", "reno", *SHIPPED_CCAS, *files}
+    known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files}
     assert set(scenario.model.strategies) <= known
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine.log import LOG, close_log, log_to, show_log
+from nashbed.controlplane.machine.log import LOG, close_log, log_to, shown_log
 
 
 def test_what_is_logged_is_in_the_file(tmp_path: Path) -> None:
@@ -38,22 +38,22 @@ def test_a_mistake_in_a_message_is_told(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_module_is_heard_where_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
     """From its level on, with its name, and no longer than asked."""
     module = logging.getLogger("nashbed.controlplane.some.module")
-    handler = show_log("warning")
-    module.warning("odd: %d", 1)
-    module.info("as usual")
-    close_log(handler)
+    before = list(LOG.handlers)
+    with shown_log("warning"):
+        module.warning("odd: %d", 1)
+        module.info("as usual")
     module.warning("too late")
     assert "WARNING nashbed.controlplane.some.module: odd: 1\n" in capsys.readouterr().err
-    assert handler not in LOG.handlers
+    assert before == LOG.handlers
 
 
 def test_the_runs_log_has_everything_whatever_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown, written = show_log("error"), log_to(tmp_path / "run.log")
-    logging.getLogger("nashbed.x").debug("a command")
-    close_log(written)
-    close_log(shown)
+    with shown_log("error"):
+        written = log_to(tmp_path / "run.log")
+        logging.getLogger("nashbed.x").debug("a command")
+        close_log(written)
     assert "DEBUG" in (tmp_path / "run.log").read_text()
     assert capsys.readouterr().err == ""
 

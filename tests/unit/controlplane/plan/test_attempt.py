@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.course import WIDE_JITTER_NS
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario import BinnedPostcards, Scenario, Telemetry
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.plan.attempt import (
     Attempt,
     generator_config,
@@ -62,6 +63,24 @@ def test_the_data_plane_is_told_of_the_hosts(testbed: Testbed) -> None:
     slow = scenario_with("title: ", "hosts: {jitter: 0.5ms, read_interval: 5ms}\ntitle: ")
     (delay,) = group_delays(slow, plan_of(slow, testbed).trials[0], seed=1)
     assert (delay.jitter_ns, delay.receivers_wait) == (500_000, True)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "overtaken_ns"), [("droptail", 0), ("codel", 0), ("fq_codel", 400 * MS)]
+)
+def test_bins_wait_for_packets_that_are_overtaken(
+    discipline: str, overtaken_ns: int, testbed: Testbed
+) -> None:
+    text = f"buffer: 2bdp, discipline: {discipline}"
+    scenario = scenario_with("buffer: 2bdp", text).model_copy(
+        update={"telemetry": Telemetry(postcards=BinnedPostcards(bins=Duration(MS)))}
+    )
+    capabilities = virtual_capabilities()
+    trial = plan_of(scenario, testbed, capabilities).trials[0]
+    attempt = make_attempt(scenario, trial, 0, 0, Path("/nowhere"))
+    # Two BDP of 10 ms, 2 x 10 times.
+    assert attempt.telemetry().overtaken_ns == overtaken_ns
+    assert attempt.can_mark == (discipline != "droptail")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.store.tables import TABLES
+from nashbed.controlplane.store.postcards import POSTCARDS
 from tests.support.capture import tcp_capture
 from tests.unit.controlplane.conftest import SCENARIO
 
@@ -47,7 +47,7 @@ def test_tables_and_summary(
     }  # fmt: skip
     summary = json.loads((out / "replay.json").read_text())
     cards = pq.read_table(out / "postcards.parquet")
-    assert cards.schema.equals(TABLES["postcards"])
+    assert cards.schema.equals(POSTCARDS.without_marks().schema)
     assert cards.num_rows == PACKETS == summary["departed"] + summary["dropped"]
     counters = pq.read_table(out / "counters.parquet").to_pydict()
     assert counters["flow"] == [0, 1, 2]

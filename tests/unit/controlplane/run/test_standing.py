@@ -180,7 +180,7 @@ def test_plan_says_where_the_testbed_stands(
         (["embedded", "--rtt", "5"], "--rtt"),
         (["embedded", "--rtt", *" --rtt ".join(["1ms"] * 17).split()], "at most 16 flow groups"),
         (["embedded", "--load", "iperf"], "--load iperf: write auto, own, testpmd or pktgen"),
-        (["embedded", "--keep", "/tmp"], "give --keep a new folder"),
+        (["embedded", "--keep", "/tmp"], "keep it in a new folder"),
     ],
 )
 @pytest.mark.usefixtures("as_root")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.records import BIN, POSTCARD, join_u48
 from nashbed.controlplane.store.postcards import (
+    BINS,
+    POSTCARDS,
     read_bins,
     read_postcards,
     write_bins,
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 from tests.unit.controlplane.store.random_records import random_records, read_back
 
 CLOCK = LaneClock(lane=3, first_flow=100, flows=4, t0_switch_ns=10**9)
-SAME = ("packet_bytes", "payload_bytes", "tcp_seq", "tcp_flags", "queue_bytes")
+SAME = ("packet_bytes", "payload_bytes", "tcp_seq", "tcp_flags", "queue_bytes", "marks")
 BIN_NS = 10**7
 BIN_CLOCK = LaneClock(lane=0, first_flow=4, flows=2, t0_switch_ns=50_000_000)
 
@@ -41,7 +44,7 @@ def test_random_postcards_are_written_exactly(
 ) -> None:
     raw.tofile(tmp_path / "raw")
     batches = read_postcards(tmp_path / "raw", CLOCK, batch)
-    assert write_postcards(tmp_path, batches) == len(raw)
+    assert write_postcards(tmp_path, batches, marks=True) == len(raw)
     table = read_back(tmp_path, "postcards")
     assert table["kind"] == raw["kind"].tolist()
     assert table["flow"] == (raw["flow"].astype(int) - 100).tolist()
@@ -55,9 +58,23 @@ def test_random_postcards_are_written_exactly(
         assert all(-(2**47) <= time < 2**47 for time in times)
 
 
+def test_a_trial_that_cannot_mark_has_the_table_that_it_had(
+    tmp_path: Path, raw: NDArray[np.void]
+) -> None:
+    raw.tofile(tmp_path / "raw")
+    write_postcards(tmp_path, read_postcards(tmp_path / "raw", CLOCK), marks=False)
+    raw = random_records(BIN, rows=1)
+    raw["flow"], raw["bin"] = 4, 7
+    raw.tofile(tmp_path / "raw")
+    write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS), marks=False)
+    for table in (POSTCARDS, BINS):
+        names = pq.read_schema(table.path(tmp_path)).names
+        assert [*names, *table.marks] == table.schema.names
+
+
 def test_no_postcards_are_an_empty_table(tmp_path: Path) -> None:
     (tmp_path / "raw").touch()
-    assert write_postcards(tmp_path, read_postcards(tmp_path / "raw", CLOCK)) == 0
+    assert write_postcards(tmp_path, read_postcards(tmp_path / "raw", CLOCK), marks=True) == 0
     assert read_back(tmp_path, "postcards")["seq"] == []
 
 
@@ -90,16 +107,16 @@ def test_a_cut_off_file_is_refused(tmp_path: Path, raw: NDArray[np.void]) -> Non
 
 def test_bins_by_hand(tmp_path: Path) -> None:
     # 10 ms bins; flow 5 of lane base 4 is the lane's flow 1. Bin 7 begins at 70 ms.
-    raw = np.array([(7, 5, 3000, 2, 1, 1500, 20_000_000_000, 30_000_000),
-                    (8, 4, 0, 0, 3, 4500, 0, 0)], BIN)  # fmt: skip
+    raw = np.array([(7, 5, 3000, 2, 1, 1500, 20_000_000_000, 30_000_000, 1, 2),
+                    (8, 4, 0, 0, 3, 4500, 0, 0, 0, 0)], BIN)  # fmt: skip
     raw.tofile(tmp_path / "raw")
-    assert write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS)) == 2
+    assert write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS), marks=True) == 2
     table = read_back(tmp_path, "bins")
     assert {name: column[0] for name, column in table.items()} == {
         "bin_start_ns": 20_000_000, "flow": 1, "departed_bytes": 3000, "departed_packets": 2,
         "dropped_packets": 1, "dropped_bytes": 1500,
         "occupancy_bytes_mean": 2000.0,  # 2e10 byte ns over 1e7 ns
-        "qdelay_mean_ns": 15_000_000.0,
+        "qdelay_mean_ns": 15_000_000.0, "marked_packets": 1, "capable_packets": 2,
     }  # fmt: skip
     assert (table["flow"][1], table["qdelay_mean_ns"][1]) == (0, None)
 
@@ -111,7 +128,8 @@ def test_random_bins_are_written_exactly(tmp_path: Path, batch: int) -> None:
     raw["bin"] >>= 1  # of a clock that began less than half of its bins ago
     raw["departed_packets"] %= 5  # some bins are without departures
     raw.tofile(tmp_path / "raw")
-    assert write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS, batch)) == len(raw)
+    bins = read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS, batch)
+    assert write_bins(tmp_path, bins, marks=True) == len(raw)
     table = read_back(tmp_path, "bins")
     assert table["bin_start_ns"] == [n * BIN_NS - 50_000_000 for n in raw["bin"].tolist()]
     assert table["flow"] == [flow - 4 for flow in raw["flow"].tolist()]

@@ -69,7 +69,7 @@ REGISTERS = FlowRegisters(
     arrived_packets=(110,), arrived_bytes=(166_540,),
     departed_packets=(100,), departed_bytes=(151_400,),
     dropped_packets=(10,), dropped_bytes=(15_140,),
-    in_queue_bytes=(0,), peak_queue_bytes=(1,),
+    in_queue_bytes=(0,), peak_queue_bytes=(1,), marked_packets=(0,), marked_bytes=(0,),
 )  # fmt: skip
 SHARED = SharedCounters(
     ports={

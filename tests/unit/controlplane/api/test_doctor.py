@@ -9,14 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli import doctor
-from nashbed.controlplane.cli.doctor import (
-    compiler,
-    ebpf_checks,
-    examine,
-    simple_switch,
-    virtual_time_checks,
-)
+from nashbed import doctor
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.cca import checks as cca_checks
 from nashbed.controlplane.machine.cca.objects import CcaObject
@@ -26,6 +19,7 @@ from nashbed.controlplane.machine.host.runs import RunState
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.paths import P4SRC
 from nashbed.controlplane.targets.bmv2 import runtime
+from nashbed.doctor import compiler, ebpf_checks, examine, simple_switch, virtual_time_checks
 
 SPEC = "dpdk/bottleneck.spec"
 KERNELS = [

@@ -1,0 +1,181 @@
+"""The flows of one trial as qlog: a file of JSON text sequences for each.
+
+The main schema (draft-ietf-quic-qlog-main-schema) and the events of QUIC's schema
+(draft-ietf-quic-qlog-quic-events) whose fields TCP has: recovery_metrics_updated,
+congestion_state_updated, and packet_dropped for drops at the bottleneck. There is no packet_sent,
+packet_received or packet_lost: TCP numbers no packets, and nobody saw when a sender took one for
+lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from heapq import merge
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.store.parquet import Arrays
+
+from .selection import NS_PER_S, Selection
+from .states import changes, control_states
+
+SUFFIX = "qlog"
+FILE_SUFFIX = ".sqlog"
+FILE_SCHEMA = "urn:ietf:params:qlog:file:sequential"
+SERIALIZATION = "application/qlog+json-seq"
+EVENT_SCHEMA = "urn:ietf:params:qlog:events:quic"
+RECORD_SEPARATOR = "\x1e"
+METRICS, STATE, DROPPED = (
+    f"quic:{name}"
+    for name in ("recovery_metrics_updated", "congestion_state_updated", "packet_dropped")
+)
+NO_SSTHRESH, NO_RTT_US, UNLIMITED = 2**31 - 1, 2**32 - 1, 2**64 - 1
+Event = tuple[int, str, JsonObject]
+"""Time after t0 in ns, name, data."""
+
+
+def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
+    """Write a file for each flow.
+
+    Args:
+        chosen: What.
+        path: The folder, which is made.
+
+    Returns:
+        What -> how many.
+    """
+    path.mkdir()
+    samples, drops = chosen.samples(), _drops(chosen)
+    events = 0
+    for flow in chosen.control:
+        with (path / f"flow-{flow}{FILE_SUFFIX}").open("w", encoding="utf-8") as file:
+            _record(file, _head(chosen, flow))
+            parts = merge(
+                _metrics(_of(samples, flow)),
+                _states(chosen.control[flow], _of(samples, flow)),
+                _packets(_of(drops, flow)),
+                key=lambda event: event[0],
+            )
+            for t_ns, name, data in parts:
+                _record(file, {"time": t_ns / 1e6, "name": name, "data": data})
+                events += 1
+    return {"flows": len(chosen.control), "events": events}
+
+
+def _record(file: TextIO, what: JsonObject) -> None:
+    """One JSON text of a sequence (RFC 7464)."""
+    file.write(f"{RECORD_SEPARATOR}{json.dumps(what, separators=(',', ':'))}\n")
+
+
+def _head(chosen: Selection, flow: int) -> JsonObject:
+    record = chosen.trial.record
+    kept = "all drops at the bottleneck" if chosen.trial.has("postcards") else "no drops"
+    began = datetime.fromtimestamp(chosen.base_ns / NS_PER_S, UTC)
+    return {
+        "file_schema": FILE_SCHEMA,
+        "serialization_format": SERIALIZATION,
+        "title": f"{record.id}, {chosen.name(flow)}",
+        "description": (
+            "A TCP flow: the sender's TCP_INFO, sampled, as QUIC's recovery events, with "
+            f"{kept} as packet_dropped. No other event of QUIC is claimed."
+        ),
+        "trace": {
+            "title": chosen.name(flow),
+            "common_fields": {
+                "group_id": record.id,
+                "time_format": "relative_to_epoch",
+                "reference_time": {
+                    "clock_type": "monotonic",
+                    "epoch": "unknown",
+                    "wall_clock_time": began.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+                },
+            },
+            "vantage_point": {"name": "sender", "type": "client"},
+            "event_schemas": [EVENT_SCHEMA],
+        },
+    }
+
+
+def _drops(chosen: Selection) -> Arrays:
+    """The postcards of drops; nothing where there are no postcards."""
+    if not chosen.trial.has("postcards"):
+        return {}
+    parts = []
+    for cards in chosen.chosen_postcards("drops"):
+        dropped = cards["kind"] == KIND_DROPPED
+        parts.append({name: column[dropped] for name, column in cards.items()})
+    return (
+        {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+    )
+
+
+def _of(table: Arrays, flow: int) -> Arrays:
+    """The rows of one flow."""
+    if not table:
+        return {}
+    mine = table["flow"] == flow
+    return {name: column[mine] for name, column in table.items()}
+
+
+def _metrics(samples: Arrays) -> Iterator[Event]:
+    """What has changed since the sample before."""
+    if not samples:
+        return
+    last: JsonObject = {}
+    rows = zip(*(samples[name].tolist() for name in _SAMPLED), strict=True)
+    for row in rows:
+        now = _metrics_of(dict(zip(_SAMPLED, row, strict=True)))
+        changed = {name: value for name, value in now.items() if last.get(name) != value}
+        if changed:
+            yield row[0], METRICS, changed
+        last |= now
+
+
+_SAMPLED = (
+    "t_ns", "min_rtt_us", "srtt_us", "rttvar_us", "backoff", "cwnd_pkts", "mss", "inflight_bytes",
+    "ssthresh_pkts", "pacing_rate_bps",
+)  # fmt: skip
+
+
+def _metrics_of(sample: dict[str, int]) -> JsonObject:
+    """The fields of the event, times in ms; what TCP does not know is left out."""
+    metrics: JsonObject = {
+        "smoothed_rtt": sample["srtt_us"] / 1e3,
+        "rtt_variance": sample["rttvar_us"] / 1e3,
+        "pto_count": sample["backoff"],
+        "congestion_window": sample["cwnd_pkts"] * sample["mss"],
+        "bytes_in_flight": sample["inflight_bytes"],
+    }
+    if sample["min_rtt_us"] != NO_RTT_US:
+        metrics["min_rtt"] = sample["min_rtt_us"] / 1e3
+    if sample["ssthresh_pkts"] < NO_SSTHRESH:
+        metrics["ssthresh"] = sample["ssthresh_pkts"] * sample["mss"]
+    if sample["pacing_rate_bps"] != UNLIMITED:
+        metrics["pacing_rate"] = sample["pacing_rate_bps"]
+    return metrics
+
+
+def _states(control: str, samples: Arrays) -> Iterator[Event]:
+    if not samples:
+        return
+    old: str | None = None
+    for begin, _end, new in changes(samples["t_ns"], control_states(control, samples)):
+        yield begin, STATE, {"new": new} if old is None else {"old": old, "new": new}
+        old = new
+
+
+def _packets(drops: Arrays) -> Iterator[Event]:
+    if not drops:
+        return
+    columns = ("dequeue_ns", "packet_bytes", "payload_bytes", "tcp_seq", "queue_bytes", "seq")
+    for t_ns, size, payload, tcp_seq, queue, seq in zip(
+        *(drops[name].tolist() for name in columns), strict=True
+    ):
+        details = {"at": "bottleneck", "tcp_seq": tcp_seq, "queue_bytes": queue, "postcard": seq}
+        raw = {"length": size, "payload_length": payload}
+        yield t_ns, DROPPED, {"raw": raw, "trigger": "general", "details": details}

@@ -1,0 +1,116 @@
+"""Congestion controls in one C file each: those that nashbed has, and your own.
+
+>>> import nashbed as nb
+>>> nb.cc.new("mycc")
+>>> nb.cc.check("mycc.c").behaviour[0].link_share
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nashbed.controlplane.cca.check import LOSSES_PPM, CcaBehaviour, CcaVerdict, check_cca
+from nashbed.controlplane.cca.shipped import ShippedCca, shipped_ccas
+from nashbed.controlplane.contract.cca import SUFFIX, cca_name
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.machine.cca.checks import kernels_own_ccas
+from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
+
+from .steps import ShowStep, show_nothing
+
+if TYPE_CHECKING:
+    from nashbed.analysis.results.conformance import Conformance
+
+    from .runs import RunLike
+
+__all__ = [
+    "LOSSES_PPM",
+    "TEMPLATE",
+    "CcaBehaviour",
+    "CcaVerdict",
+    "ShippedCca",
+    "check",
+    "conform",
+    "new",
+    "shipped",
+]
+
+
+def shipped() -> tuple[ShippedCca, ...]:
+    """The congestion controls that nashbed brings along, and how they are had here."""
+    return tuple(shipped_ccas())
+
+
+def new(name: str, folder: str | Path = ".") -> Path:
+    """Write a small congestion control that works, to be changed.
+
+    Args:
+        name: Its name, at most 15 of a-z, 0-9 and _.
+        folder: Where NAME.c is written.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: There is such a file, or its name cannot be a CCA's.
+    """
+    file = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
+    try:
+        known_as = cca_name(file.name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    if str(file.parent) != ".":
+        raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
+    if known_as in kernels_own_ccas():
+        raise ConfigError(
+            f"{known_as}: the kernel has a congestion control of this name; take another"
+        )
+    path = Path(folder) / file
+    try:
+        with path.open("x", encoding="utf-8") as written:
+            written.write(TEMPLATE.read_text(encoding="utf-8"))
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:
+    """Compile a congestion control, load it if this machine can, and simulate what it does.
+
+    Args:
+        source: Its C file.
+        on_step: Called as it goes on: what is done, steps done, steps in all.
+
+    Raises:
+        ConfigError: It does not compile, the verifier refuses it, its name is taken, it crashes,
+            or it never sends.
+        HostError: The simulator is not built.
+    """
+    return check_cca(Path(source), on_step)
+
+
+def conform(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:
+    """Say how alike two congestion controls of a run behave where each is alone.
+
+    Args:
+        run: A run with settings in which all flows run the one, and the other.
+        cca: A strategy of the run.
+        reference: The one that it is held against.
+
+    Returns:
+        For each setting the share of their points (RTT and goodput over ten base RTTs) that lie in
+        the performance envelopes of both: two series of the same one score about 0.95.
+
+    Raises:
+        RunError: The run has no such settings.
+    """
+    from nashbed.analysis.results.conformance import (  # noqa: PLC0415 - slow to import
+        conformance_of_run,
+    )
+
+    from .runs import measures_of  # noqa: PLC0415
+
+    return tuple(conformance_of_run(measures_of(run), cca, reference))

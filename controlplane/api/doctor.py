@@ -1,0 +1,372 @@
+"""What is installed, what is skipped without it, and how to get it; and what killed runs left.
+
+>>> import nashbed as nb
+>>> [check.name for check in nb.doctor.examine() if check.needed and not check.ok]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nashbed.controlplane import targets
+from nashbed.controlplane.config import available_ccas, load_testbed
+from nashbed.controlplane.contract.cca import read_cca
+from nashbed.controlplane.contract.errors import HostError, NashbedError
+from nashbed.controlplane.machine.cca import checks as cca_checks
+from nashbed.controlplane.machine.cca.loader import try_loading
+from nashbed.controlplane.machine.cca.objects import PACKAGES, find_clang, object_of
+from nashbed.controlplane.machine.guest.kernel import YAMA_SCOPE, require_memory, require_tracing
+from nashbed.controlplane.machine.guest.memory import MEMORY_FOLDER
+from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
+from nashbed.controlplane.machine.host import namespaces, preflight, runs
+from nashbed.controlplane.machine.host.facts import compiled_by, find_tool
+from nashbed.controlplane.machine.host.programs import p4_runs_as
+from nashbed.controlplane.machine.host.runs import STATE_DIR, admission, read_states
+from nashbed.controlplane.machine.kernels.cache import built_kernels, find_kernel
+from nashbed.controlplane.machine.paths import (
+    CCA_FOLDER,
+    CCA_SIMULATOR,
+    CCA_TEMPLATE,
+    DATAPLANE,
+    DEFAULT_TESTBED,
+    FLOWS,
+    GUEST_ADDRESSES,
+    GUEST_INIT,
+    P4SRC,
+    PROBE,
+    VIRTUAL_LIBRARY,
+    artefact,
+    built,
+    spec,
+)
+from nashbed.controlplane.store.staging import remove_stale
+from nashbed.controlplane.targets.bmv2.runtime import load_bindings
+
+from .files import TestbedLike, read_testbed
+
+__all__ = ["DoctorCheck", "clean_up", "examine", "examine_switch"]
+
+AF_XDP = 44
+OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
+SETUP = "run `make setup`"
+PROGRAMS = {
+    "data plane": DATAPLANE,
+    "flow generator": FLOWS,
+    "probe of `nashbed calibrate`": PROBE,
+}
+FOR_TESTS = {
+    "iverilog": "the tests of the FPGA cores (tests/rtl)",
+    "yosys": "the cell counts of the FPGA cores",
+    "tshark": "the comparison of our time-stamp decoders and exported packets with tshark's",
+    "perf": "`nashbed bench virtual --profile`",
+}
+WANTED_CCAS = ("cubic", "bbr", "reno")
+COMPILERS = {
+    "p4c-dpdk": "dpdk/bottleneck.spec",
+    "p4c-bm2-ss": "bmv2/bottleneck.json",
+}
+SWITCH = "simple_switch"
+P4C = "https://github.com/p4lang/p4c"
+BMV2 = "https://github.com/p4lang/behavioral-model"
+NO_EBPF = "strategies such as bbr3 are refused in real time"
+NO_VIRTUAL = "testbed virtual cannot be used"
+
+
+@dataclass(frozen=True)
+class DoctorCheck:
+    """One thing that was looked for.
+
+    Attributes:
+        name: What.
+        ok: Whether it is here.
+        detail: What was found.
+        needed: Whether a run is impossible without it.
+        remedy: What is skipped without it, and how to get it.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool
+    remedy: str
+
+
+def examine_switch(testbed: TestbedLike) -> list[DoctorCheck]:
+    """Ask a testbed's switch for its program, tables and ports; it is left as it was found.
+
+    Args:
+        testbed: See `read_testbed`.
+
+    Returns:
+        What was found; a run needs all of it.
+
+    Raises:
+        NashbedError: The switch cannot be asked.
+    """
+    bed = read_testbed(testbed).model
+    findings = targets.examine(bed, artefact(targets.artefact_of(bed)))
+    return [DoctorCheck(f.name, f.ok, f.detail, True, f.remedy) for f in findings]
+
+
+def clean_up() -> list[str]:
+    """Remove what killed processes left; returns the run directories, and what was unfinished.
+
+    Raises:
+        HostError: What runs in real time have left can be removed by root alone.
+    """
+    unfinished = runs.remove_unfinished() + remove_stale(guests_folder())
+    dead = remove_dead_sessions(guests_folder())
+    unfinished += remove_stale(STATE_DIR)
+    if read_states():
+        preflight.require_root()
+        with admission():
+            dead += runs.remove_dead_runs()
+    return sorted({state.run_dir for state in dead} | {str(path) for path in unfinished})
+
+
+def examine() -> list[DoctorCheck]:
+    """Look at everything."""
+    virtual = virtual_time_checks()
+    return [
+        _root(needed=not all(check.ok for check in virtual)),
+        *(_on_path(f"command {tool}", tool, True, SETUP) for tool in preflight.TOOLS),
+        *(_built(name, path) for name, path in PROGRAMS.items()),
+        _artefact(),
+        _native(),
+        _ccas(),
+        _huge_pages(),
+        _cores(),
+        _af_xdp(),
+        *ebpf_checks(),
+        *virtual,
+        *p4_checks(),
+        *(
+            _on_path(program, program, False, f"{what} is skipped; {SETUP}")
+            for program, what in FOR_TESTS.items()
+        ),
+        _leftovers(),
+    ]
+
+
+def _on_path(name: str, program: str, needed: bool, remedy: str) -> DoctorCheck:
+    """A program that is to be on PATH."""
+    place = shutil.which(program)
+    return DoctorCheck(name, place is not None, place or "not found", needed, remedy)
+
+
+def _built(name: str, path: Path) -> DoctorCheck:
+    """A program that `make build` makes."""
+    there = path.is_file()
+    return DoctorCheck(name, there, str(path) if there else "not built", True, "run `make build`")
+
+
+def _usable(name: str, look: Callable[[], str], without: str) -> DoctorCheck:
+    """What a look has found, or what is skipped without it and the remedy that its error names."""
+    try:
+        return DoctorCheck(name, True, look(), False, "")
+    except NashbedError as error:
+        return DoctorCheck(name, False, "not usable", False, f"{without}: {error.message}")
+
+
+def _root(needed: bool) -> DoctorCheck:
+    root = os.geteuid() == 0
+    detail = "yes" if root else f"user {os.geteuid()}"
+    remedy = "runs in real time need root: use sudo (virtual time, validate, plan, replay do not)"
+    return DoctorCheck("root", root, detail, needed, remedy)
+
+
+def _artefact() -> DoctorCheck:
+    try:
+        return DoctorCheck("P4 program", True, str(spec()), True, "")
+    except NashbedError as error:
+        return DoctorCheck(
+            "P4 program", False, error.message, True, "restore it from git, or run `make p4`"
+        )
+
+
+def _native() -> DoctorCheck:
+    name = "P4 as native code"
+    remedy = "P4 is interpreted, at half the speed; run `make setup`"
+    try:
+        runs_as, why = p4_runs_as(built(DATAPLANE), spec())
+    except NashbedError as error:
+        return DoctorCheck(name, False, error.message, False, remedy)
+    native = runs_as == "native"
+    return DoctorCheck(name, native, "yes" if native else why or "no", False, remedy)
+
+
+def _ccas() -> DoctorCheck:
+    have = available_ccas()
+    missing = [name for name in WANTED_CCAS if name not in have]
+    remedy = f"scenarios with {', '.join(missing)} are refused; try e.g. `modprobe tcp_bbr`"
+    return DoctorCheck("congestion controls", not missing, ", ".join(have), False, remedy)
+
+
+def _huge_pages() -> DoctorCheck:
+    pages, size = preflight.free_huge_pages()
+    testbed = load_testbed(DEFAULT_TESTBED).model
+    enough = pages * size >= testbed.dataplane.memory.bytes
+    detail = f"{pages} free of {size >> 20} MiB each"
+    remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
+    return DoctorCheck("huge pages", enough, detail, testbed.dataplane.huge_pages, remedy)
+
+
+def _cores() -> DoctorCheck:
+    cores = os.cpu_count() or 1
+    remedy = "the packet loop needs a core of its own: with only one, departures are late"
+    return DoctorCheck("cores", cores >= 2, str(cores), True, remedy)
+
+
+def _af_xdp() -> DoctorCheck:
+    try:
+        socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
+        there = True
+    except OSError:
+        there = False
+    remedy = "use configs/testbeds/af_packet.yaml or configs/testbeds/tap.yaml"
+    return DoctorCheck("AF_XDP", there, "usable" if there else "not usable", False, remedy)
+
+
+def _leftovers() -> DoctorCheck:
+    states = [*read_states(), *read_states(guests_folder())]
+    dead = sorted({s.run_dir for _, s in states if s is not None and not s.is_alive()})
+    dead += [str(path) for path in _unfinished()]
+    known = {n for _, s in read_states() if s is not None for n in s.namespaces}
+    foreign = sorted(n for n in _namespaces() if OURS.match(n) and n not in known)
+    detail = ", ".join([*dead, *foreign]) or "none"
+    remedy = (
+        "run `nashbed doctor --clean`" if dead else f"run `ip netns del {' '.join(foreign[:1])}`"
+    )
+    return DoctorCheck("left by killed runs", not (dead or foreign), detail, False, remedy)
+
+
+def _unfinished() -> list[Path]:
+    """What processes were writing when they were killed, outside of run directories."""
+    sessions = [
+        *remove_stale(STATE_DIR, dry_run=True),
+        *remove_stale(guests_folder(), dry_run=True),
+    ]
+    return sessions + runs.remove_unfinished(dry_run=True)
+
+
+def _namespaces() -> set[str]:
+    try:
+        return namespaces.existing_namespaces()
+    except NashbedError:
+        return set()
+
+
+def p4_checks() -> list[DoctorCheck]:
+    """Whether P4 programs can be compiled, and bmv2 used."""
+    return [*(compiler(name, output) for name, output in COMPILERS.items()), simple_switch()]
+
+
+def compiler(program: str, output: str) -> DoctorCheck:
+    """A compiler, and whether it is the one that made the committed artefact."""
+    tool = find_tool(program)
+    if tool is None:
+        remedy = f"`make p4` cannot recompile p4src/{output}, which is committed; p4c: {P4C}"
+        return DoctorCheck(program, False, "not found", False, remedy)
+    detail = f"{tool.path}, release {tool.release or 'unknown'} ({tool.commit or 'no commit'})"
+    made_by = compiled_by(P4SRC / output)
+    if tool.commit and tool.commit == made_by:
+        return DoctorCheck(program, True, detail, False, "")
+    remedy = (
+        f"p4src/{output} was compiled by another release ({made_by or 'unknown'}): `make p4` "
+        "may change it, and the test that recompiles it is skipped"
+    )
+    return DoctorCheck(program, False, detail, False, remedy)
+
+
+def simple_switch() -> DoctorCheck:
+    """simple_switch, with the client that controls it."""
+    skipped = "testbed bmv2 and its conformance tests are skipped"
+    tool = find_tool(SWITCH)
+    if tool is None:
+        remedy = f"{skipped}; install package p4lang-bmv2, or build {BMV2}"
+        return DoctorCheck(SWITCH, False, "not found", False, remedy)
+    try:
+        load_bindings(SWITCH)
+    except NashbedError as error:
+        return DoctorCheck(SWITCH, False, f"{tool.path}, without its client", False, error.message)
+    return DoctorCheck(SWITCH, True, f"{tool.path}, release {tool.release or 'unknown'}", False, "")
+
+
+def ebpf_checks() -> list[DoctorCheck]:
+    """Whether CCAs of eBPF can be used; the kernel's own need none of it."""
+    looks: dict[str, tuple[Callable[[], str], str]] = {
+        "kernel": (cca_checks.release, NO_EBPF),
+        "BTF": (cca_checks.btf, NO_EBPF),
+        "BPF JIT": (cca_checks.jit, NO_EBPF),
+        "capabilities": (cca_checks.capabilities, NO_EBPF),
+        "optmem_max": (cca_checks.optmem, NO_EBPF),
+        "clang": (_clang, "congestion controls of your own are refused in real time"),
+        "simulator": (_simulator, "`nashbed cc check` cannot be used"),
+        "trial load": (_trial_load, NO_EBPF),
+    }
+    return [
+        _usable(f"congestion controls of eBPF: {name}", look, without)
+        for name, (look, without) in looks.items()
+    ]
+
+
+def _clang() -> str:
+    clang = find_clang()
+    if clang is None:
+        raise HostError(f"not found; {PACKAGES}")
+    return clang
+
+
+def _simulator() -> str:
+    return str(built(CCA_SIMULATOR))
+
+
+def _trial_load() -> str:
+    """Register the template with the kernel and unregister it at once."""
+    problems = cca_checks.kernel_problems()
+    if problems:
+        raise HostError(problems[0])
+    made = object_of(read_cca(CCA_TEMPLATE, CCA_FOLDER))
+    try_loading(made)
+    return f"{made.path.name}, {made.made_by}"
+
+
+def virtual_time_checks() -> list[DoctorCheck]:
+    """Whether trials in virtual time can run: they need all of it."""
+    looks = {
+        "kernel": _kernels,
+        "guest's programs": _programs,
+        "guests' memory": _memory,
+        "ptrace": _tracing,
+    }
+    return [_usable(f"virtual time: {name}", look, NO_VIRTUAL) for name, look in looks.items()]
+
+
+def _kernels() -> str:
+    kernels = built_kernels()
+    if not kernels:
+        raise HostError("no kernel for virtual time is built: run `make virtual`")
+    for kernel in kernels:
+        find_kernel(kernel.release)  # which refuses one that has changed
+    return ", ".join(f"{kernel.release} ({kernel.package})" for kernel in kernels)
+
+
+def _programs() -> str:
+    programs = (VIRTUAL_LIBRARY, GUEST_ADDRESSES, GUEST_INIT)
+    return ", ".join(str(built(program)) for program in programs)
+
+
+def _memory() -> str:
+    require_memory(MEMORY_FOLDER)
+    return f"{shutil.disk_usage(MEMORY_FOLDER).free / 1e9:.1f} GB free in {MEMORY_FOLDER}"
+
+
+def _tracing() -> str:
+    require_tracing(YAMA_SCOPE)
+    return "usable"

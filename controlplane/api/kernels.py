@@ -1,0 +1,89 @@
+"""The kernels that guests run in virtual time: those that are built, and how to build one.
+
+>>> import nashbed as nb
+>>> [kernel.release for kernel in nb.kernels.built()]
+>>> kernel, is_new = nb.kernels.build("6.12")
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self
+
+from nashbed.controlplane.contract.model import ContractModel
+from nashbed.controlplane.machine.kernels.build import build_kernel, kernel_at_hand
+from nashbed.controlplane.machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
+
+from .steps import ShowStep, show_nothing
+
+__all__ = ["BuiltKernel", "build", "built", "folder"]
+
+
+class BuiltKernel(ContractModel):
+    """A kernel for virtual time.
+
+    Attributes:
+        release: Its release.
+        package: The source package that it was built from.
+        digest: SHA-256 of what it was built from.
+        binary: Its file.
+        binary_digest: SHA-256 of that.
+    """
+
+    release: str
+    package: str
+    digest: str
+    binary: str
+    binary_digest: str
+
+    @classmethod
+    def of(cls, kernel: GuestKernel) -> Self:
+        """What is said of a kernel."""
+        return cls(
+            release=kernel.release,
+            package=kernel.package,
+            digest=kernel.digest,
+            binary=str(kernel.binary),
+            binary_digest=kernel.binary_digest,
+        )
+
+
+def folder() -> Path:
+    """Where kernels are kept."""
+    return kernel_cache()
+
+
+def built() -> tuple[BuiltKernel, ...]:
+    """The kernels that there are."""
+    return tuple(map(BuiltKernel.of, built_kernels()))
+
+
+def build(
+    source: str = "",
+    *,
+    update: bool = False,
+    jobs: int | None = None,
+    on_step: ShowStep = show_nothing,
+) -> tuple[BuiltKernel, bool]:
+    """Build a kernel, unless it is built already.
+
+    Args:
+        source: A release such as `6.12`, a linux-source archive, or an unpacked source tree;
+            empty: 6.1, or else the newest that apt knows.
+        update: Whether a newer source of the release is built, if there is one.
+        jobs: Files compiled at once; None: one for each core.
+        on_step: Called as it goes on: what is done, files done, files in all (0: not known).
+
+    Returns:
+        The kernel, and whether it was built now.
+
+    Raises:
+        HostError: No source, a tool is missing, no room, or the source is not one that we know.
+        ConfigError: `source` is neither a release nor a path.
+    """
+    kernel = None if update else kernel_at_hand(source)
+    if kernel is not None:
+        return BuiltKernel.of(kernel), False
+    kernel, is_new = build_kernel(source, jobs or len(os.sched_getaffinity(0)), on_step)
+    return BuiltKernel.of(kernel), is_new

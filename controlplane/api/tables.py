@@ -1,0 +1,165 @@
+"""Tables over several runs: measured mixes, and equilibria held against published ones.
+
+>>> import nashbed as nb
+>>> nb.tables.mixes(["results/20260101T120000Z-a", "results/20260102T120000Z-b"], "mixes.csv")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nashbed.analysis.models.agreement import (
+    Agreement,
+    EquilibriaTableAnswer,
+    HeldIntervals,
+    agreement_by_source,
+)
+from nashbed.analysis.models.equilibrium_files import (
+    EquilibriumRow,
+    EquilibriumTable,
+    equilibria_csv,
+    equilibrium_table,
+    merge_rows,
+    read_equilibria,
+    read_published,
+)
+from nashbed.analysis.models.mix_files import MixTable, mix_table
+from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
+from nashbed.controlplane.store.errors import RunError, writing
+
+from .runs import RunLike, measures_of
+from .steps import ShowStep, show_nothing
+
+__all__ = [
+    "Agreement",
+    "Equilibria",
+    "EquilibriaTableAnswer",
+    "EquilibriumRow",
+    "HeldIntervals",
+    "MixTable",
+    "equilibria",
+    "mixes",
+]
+
+
+@dataclass(frozen=True)
+class Equilibria:
+    """Equilibria of several settings and sources.
+
+    Attributes:
+        rows: One for each setting and source.
+        left_out: Why settings were left out -> how many.
+        agreement: Each source against the published equilibria.
+        files: What was written.
+    """
+
+    rows: tuple[EquilibriumRow, ...]
+    left_out: Mapping[str, int]
+    agreement: tuple[Agreement, ...]
+    files: tuple[Path, ...]
+
+    def answer(self) -> EquilibriaTableAnswer:
+        """What `nashbed equilibria --json` says of them."""
+        return EquilibriaTableAnswer(
+            rows=len(self.rows),
+            left_out=dict(self.left_out),
+            agreement=self.agreement,
+            files=tuple(map(str, self.files)),
+        )
+
+
+def mixes(runs: Sequence[RunLike], out: str | Path | None = None) -> MixTable:
+    """The measured mixes of runs: of cubic and one other CCA, the means over valid trials.
+
+    Args:
+        runs: Runs, or their directories.
+        out: A CSV file for `models.errors`, which is replaced; None: none is written.
+
+    Raises:
+        RunError: There is no such mix, or the file cannot be written.
+    """
+    table = mix_table(measures_of(run) for run in runs)
+    if not table.rows:
+        raise RunError(
+            f"{_name(runs[0])}: no mix of cubic and another congestion control "
+            f"({_why(table.left_out)})"
+        )
+    if out is not None:
+        _write(Path(out), table.text())
+    return table
+
+
+def equilibria(
+    sources: Sequence[RunLike],
+    *,
+    fluid: bool = False,
+    out: str | Path | None = None,
+    plate: str | Path | None = None,
+    on_step: ShowStep = show_nothing,
+) -> Equilibria:
+    """The equilibria of runs, in CUBIC flows, held against published ones.
+
+    Where a table and a run have the same setting of the same source, the later one counts.
+
+    Args:
+        sources: Runs, their directories, and tables that this function wrote (.csv).
+        fluid: Whether the fluid model's rows for every setting of the runs are added.
+        out: A CSV file for the rows, which is replaced; None: none is written.
+        plate: A figure with a panel for each rate and base RTT: .png, .pdf, .svg; None: none.
+        on_step: Called as the fluid model answers.
+
+    Raises:
+        RunError: A source cannot be read, has no equilibrium, or a file cannot be written.
+    """
+    tables = [table for source in sources for table in _tables(source, fluid, on_step)]
+    rows = merge_rows(table.rows for table in tables)
+    left_out = sum((Counter(table.left_out) for table in tables), Counter())
+    if not rows:
+        raise RunError(
+            f"{_name(sources[0])}: no equilibrium of cubic and another ({_why(left_out)})"
+        )
+    published = read_published(PUBLISHED_EQUILIBRIA)
+    if out is not None:
+        _write(Path(out), equilibria_csv(rows))
+    if plate is not None:
+        from nashbed.analysis.figures.equilibrium_plate import (  # noqa: PLC0415 - slow to import
+            write_plate,
+        )
+
+        with writing(Path(plate)):
+            write_plate(rows, published, Path(plate))
+    written = tuple(Path(path) for path in (out, plate) if path is not None)
+    return Equilibria(rows, dict(left_out), tuple(agreement_by_source(rows, published)), written)
+
+
+def _tables(source: RunLike, fluid: bool, on_step: ShowStep) -> list[EquilibriumTable]:
+    """The rows of a table, or of a run with those of the fluid model."""
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+        return [EquilibriumTable(read_equilibria(Path(source)), {})]
+    measures = measures_of(source)
+    tables = [equilibrium_table(measures)]
+    if fluid:
+        from nashbed.analysis.models.equilibrium_predictions import (  # noqa: PLC0415 - slow to import
+            fluid_rows,
+        )
+
+        rows = fluid_rows(measures.run.scenario, measures.run.settings, on_step)
+        tables.append(EquilibriumTable(tuple(rows), {}))
+    return tables
+
+
+def _name(source: RunLike) -> str | Path:
+    return source if isinstance(source, str | Path) else source.path
+
+
+def _why(left_out: Mapping[str, int]) -> str:
+    why = "; ".join(f"{count} left out: {reason}" for reason, count in left_out.items())
+    return why or "it is empty"
+
+
+def _write(path: Path, text: str) -> None:
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
