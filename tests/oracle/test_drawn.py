@@ -102,6 +102,22 @@ def test_with_the_same_draws_each_packet_is_the_same(
     assert_same(ours, theirs)
 
 
+def test_red_drops_on_an_idle_line() -> None:
+    """A drop with nothing to send begins another idle time: the average goes on to decay."""
+    rate_bps, seed = 10_000_000, 461071
+    came = arrivals(Traffic("ties", rate_bps, 3.3, seed=seed))
+    red = Red(NO_LIMIT, 10_000, 20_000, 500, 76, 0.001, rate_bps)
+    params = {"min": 10_000, "max": 20_000, "avpkt": 500, "burst": 76, "probability": 0.001}
+    line = Line(rate_bps, seed=seed)
+    theirs = run(red.qdisc(), line, came, need_source("red")).outcomes
+    sent = theirs[theirs["dropped"] == 0]
+    sent = sent[np.argsort(sent["decided_ns"])]
+    drops = came["ns"][theirs["dropped"] == 1]
+    last = np.searchsorted(sent["decided_ns"], drops, side="right") - 1
+    assert (sent["departure_ns"][last] <= drops).sum() > 5  # on an idle line
+    assert_same(play(Ours(NO_LIMIT, name="red", params=params), line, came), theirs)
+
+
 @pytest.mark.parametrize("sides", SIDES)
 def test_with_other_draws_the_means_are_the_same(sides: str) -> None:
     """Over seeds; differences of 2.5 % in drops or delay would be seen, of 15 % in marks."""

@@ -151,6 +151,14 @@ refuse(struct discipline *d, struct queue_packet *packet)
 	d->stats.dropped_packets++;
 }
 
+/* After each arrival, also of what was refused: RED's idle time begins anew by it, as Linux's. */
+static void
+ask_when_idle(struct discipline *d, uint64_t now_ns)
+{
+	if (!d->is_busy)
+		serve(d, later_of(d->free, now_ns));
+}
+
 static bool
 refuse_all(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
 {
@@ -162,6 +170,8 @@ refuse_all(struct discipline *d, struct queue_packet *packets, uint32_t n, uint6
 			d->config.aqm->refused(d->state, &d->line, &packets[i], now_ns);
 		refuse(d, &packets[i]);
 	}
+	if (is_told)
+		ask_when_idle(d, now_ns);
 	return false;
 }
 
@@ -190,6 +200,7 @@ take(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 	arrive(d, packet, now_ns);
 	if (!d->config.aqm->enqueue(d->state, &d->line, packet, now_ns)) {
 		refuse(d, packet);
+		ask_when_idle(d, now_ns);
 		return false;
 	}
 	d->used += line_units(&d->config, packet->bytes);
@@ -197,8 +208,7 @@ take(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 	d->line.packets++;
 	d->stats.queue_bytes += packet->bytes;
 	d->stats.queue_packets++;
-	if (!d->is_busy)
-		serve(d, later_of(d->free, now_ns));
+	ask_when_idle(d, now_ns);
 	while (d->used > d->config.limit && d->line.packets > 0)
 		d->config.aqm->make_room(d->state, &d->line, now_ns);
 	if (d->stats.queue_bytes > d->stats.peak_bytes)

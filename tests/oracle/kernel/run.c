@@ -280,7 +280,7 @@ finish(struct outcome *outcome, const struct sk_buff *skb)
 	outcome->decided_ns = skb->fate_ns - run.setup->epoch_ns;
 	outcome->dropped = skb->fate == FATE_DROPPED;
 	outcome->reason = skb->reason;
-	outcome->marked = skb->marked;
+	outcome->marked = skb->marked && !outcome->dropped;
 	if (outcome->dropped)
 		outcome->departure_ns = outcome->decided_ns;
 }
