@@ -20,20 +20,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nashbed.controlplane.contract.model import ContractModel
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, RunError, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.staging import whole_folder
+from nashbed.controlplane.store.tables import LATER
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from ..align.totals import POSTCARD_COLUMNS
 from ..metrics.queue import TimeBins, add_steps, was_queued
 
 FOLDER = "pyramids"
 """The folder of a run directory with the pyramids of its trials."""
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the layout; a pyramid of another one is built again."""
 FACTOR = 4
 """How much wider the bins of each level are than those below."""
@@ -52,12 +52,15 @@ SUMS = (
     "dropped_bytes",
     "occupancy_byte_ns",
     "delay_sum_ns",
+    "marked_packets",
 )
-"""What the bins add up: arrivals and drops by their arrival, departures by their departure, and the
-sums of bytes in the queue x time, and of sojourn times."""
+"""What the bins add up: arrivals and drops by their arrival, departures and marks by the departure,
+and the sums of bytes in the queue x time, and of sojourn times."""
 LONGEST = "delay_max_ns"
 """The longest sojourn time of the packets that left in the bin."""
 COLUMNS = (*SUMS, LONGEST)
+READ_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns", "marks")
+"""What the bins are made of."""
 SCHEMA = pa.schema(
     [("bin", pa.int64()), ("flow", pa.uint32()), *((name, pa.int64()) for name in COLUMNS)]
 )
@@ -82,7 +85,7 @@ class PyramidRecord(ContractModel):
         widths_ns: Widths of the levels, ascending.
     """
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     source: str
     flows: int
     postcards: int
@@ -142,15 +145,14 @@ def cells_of(chunk: Arrays, flows: int, bins: TimeBins) -> Cells:
     """Sum postcards in bins, but for the occupancy, which needs those before.
 
     Args:
-        chunk: The arrays of POSTCARD_COLUMNS.
+        chunk: The arrays of READ_COLUMNS.
         flows: Number of flows F.
         bins: The bins; what lies outside is left out.
     """
     dropped = chunk["kind"] == KIND_DROPPED
     flow, size = chunk["flow"].astype(np.int64), chunk["packet_bytes"].astype(np.float64)
     arrived = _cell(chunk["enqueue_ns"], flow, flows, bins)
-    ended = _cell(chunk["dequeue_ns"], flow, flows, bins)
-    left, lost = np.where(dropped, -1, ended), np.where(dropped, ended, -1)
+    left = np.where(dropped, -1, _cell(chunk["dequeue_ns"], flow, flows, bins))
     delay = chunk["dequeue_ns"] - chunk["enqueue_ns"]
     shape = (bins.count, flows)
 
@@ -160,6 +162,9 @@ def cells_of(chunk: Arrays, flows: int, bins: TimeBins) -> Cells:
         sums = np.bincount(cell[inside], weights=held, minlength=shape[0] * shape[1])
         return sums.reshape(shape).astype(np.int64)
 
+    lost = np.where(dropped, arrived, -1)
+    marks = np.nan_to_num(chunk["marks"]).astype(np.int64)  # NaN: nothing can be marked
+    marked = np.where((marks & MARK_CE) != 0, left, -1)
     longest = np.zeros(shape[0] * shape[1], np.int64)
     np.maximum.at(longest, left[left >= 0], delay[left >= 0])
     return {
@@ -170,6 +175,7 @@ def cells_of(chunk: Arrays, flows: int, bins: TimeBins) -> Cells:
         "dropped_packets": count(lost),
         "dropped_bytes": count(lost, size),
         "delay_sum_ns": count(left, delay),
+        "marked_packets": count(marked),
         LONGEST: longest.reshape(shape),
     }
 
@@ -370,7 +376,7 @@ def _fill(level: Level, bins: OpenBins, path: Path, groups: RowGroups, show: Sho
 
 
 def postcards_of(
-    path: Path, flows: int, groups: Sequence[int], columns: Sequence[str] = POSTCARD_COLUMNS
+    path: Path, flows: int, groups: Sequence[int], columns: Sequence[str] = READ_COLUMNS
 ) -> Iterator[Arrays]:
     """Read postcards row group by row group.
 
@@ -378,16 +384,19 @@ def postcards_of(
         path: The file.
         flows: Number of flows F.
         groups: The row groups.
-        columns: Which columns.
+        columns: Which columns; those of marks are NaN where the trial has none.
 
     Raises:
         RunError: The file is damaged, or holds flows that the trial does not have.
     """
     try:
         with pq.ParquetFile(path) as file:
+            lacking = set(columns) & set(LATER["postcards"]) - set(file.schema_arrow.names)
+            held = [name for name in columns if name not in lacking]
             for group in groups:
-                table = file.read_row_group(group, columns=list(columns))
-                chunk = {name: table.column(name).to_numpy() for name in columns}
+                table = file.read_row_group(group, columns=held)
+                chunk = {name: table.column(name).to_numpy() for name in held}
+                chunk |= {name: np.full(table.num_rows, np.nan) for name in lacking}
                 if len(chunk["flow"]) and int(chunk["flow"].max()) >= flows:
                     problem = f"holds flow {int(chunk['flow'].max())} of {flows}"
                     raise damaged(path, problem, TRIAL_REMEDY)

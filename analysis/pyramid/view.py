@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from nashbed.controlplane.store.tables import TABLES
+from nashbed.controlplane.store.tables import LATER, TABLES
 from numpy.typing import NDArray
 
 from ..align.data import QueueTotals
@@ -88,6 +88,7 @@ class PostcardQueue:
         self._path = trial.path / "postcards.parquet"
         self._record, self._scale = record, sampled_one_in
         self._groups = RowGroups.read(self._path)
+        self._can_mark = "marks" in pq.read_schema(self._path).names
         self._kept: OrderedDict[int, Arrays] = OrderedDict()
         self._lock = threading.Lock()
         self._levels = {width: LevelFile(level_path(folder, width)) for width in record.widths_ns}
@@ -149,11 +150,14 @@ class PostcardQueue:
             link = Link((low, high), self._rate_bps, self._overhead)
             part = sum_postcards(self._chunks(low, high), flows, link)
             for name in SUMS:
-                sums[name] += getattr(part, name).astype(np.int64)
+                if (values := getattr(part, name)) is not None:
+                    sums[name] += values.astype(np.int64)
+        scaled = {name: (sums[name] * self._scale).astype(np.float64) for name in SUMS}
+        marked = scaled.pop("marked_packets")
         return QueueTotals(
             source="all" if self._scale == 1 else "sample", scale=self._scale,
             backlog_byte_ns=backlog, busy_ns=busy, delay_counts=None,
-            **{name: (values * self._scale).astype(np.float64) for name, values in sums.items()},
+            marked_packets=marked if self._can_mark else None, **scaled,
         )  # fmt: skip
 
     def _add_whole(
@@ -183,10 +187,12 @@ class PostcardQueue:
         chunks = list(self._chunks(start_ns, end_ns))
         if sum(len(chunk["flow"]) for chunk in chunks) > MOST_PACKETS:
             return None
-        return {
+        found = {
             name: np.concatenate([np.empty(0, np.int64), *(chunk[name] for chunk in chunks)])
             for name in PACKET_COLUMNS
         }
+        marks = {name: np.nan_to_num(found[name]).astype(np.int64) for name in LATER["postcards"]}
+        return found | marks
 
 
 class LevelFile:

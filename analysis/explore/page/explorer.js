@@ -11,6 +11,7 @@ const SENDER = {
   bandwidth: ["Bandwidth estimate", "bit/s"],
 };
 const NARROWEST_NS = 20e3;
+const CE = 0x80;  // of a postcard's marks
 const MOST_PACKETS = 4000;
 const HEIGHT = {queue: 190, rate: 140, sender: 140, rtt: 120, packets: 200};
 const AXIS = 72;
@@ -468,7 +469,7 @@ class Column {
 
   packetText(i) {
     const p = this.packets;
-    return `packet ${p.seq[i]}: flow ${p.flow[i]}, ${p.kind[i] ? "dropped" : "left"}, ${p.packet_bytes[i]} B (${p.payload_bytes[i]} payload), TCP sequence ${p.tcp_seq[i]}, flags 0x${p.tcp_flags[i].toString(16)}, arrived ${seconds(p.enqueue_ns[i])} s, left ${seconds(p.dequeue_ns[i])} s, stayed ${si((p.dequeue_ns[i] - p.enqueue_ns[i]) / 1e9, "s")}, queue ${p.queue_bytes[i]} B`;
+    return `packet ${p.seq[i]}: flow ${p.flow[i]}, ${p.kind[i] ? "dropped" : "left"}, ${p.packet_bytes[i]} B (${p.payload_bytes[i]} payload), TCP sequence ${p.tcp_seq[i]}, flags 0x${p.tcp_flags[i].toString(16)}, arrived ${seconds(p.enqueue_ns[i])} s, left ${seconds(p.dequeue_ns[i])} s, stayed ${si((p.dequeue_ns[i] - p.enqueue_ns[i]) / 1e9, "s")}, queue ${p.queue_bytes[i]} B${p.marks[i] & CE ? ", CE set" : ""}`;
   }
 
   packetTable(shown) {

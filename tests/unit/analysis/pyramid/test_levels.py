@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.analysis.align.totals import POSTCARD_COLUMNS, Link, sum_postcards
+from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.pyramid.levels import (
     FACTOR,
     LONGEST,
@@ -22,17 +23,20 @@ from nashbed.analysis.pyramid.levels import (
     SUMS,
     OpenBins,
     build_pyramid,
+    cells_of,
     level_path,
     level_widths_ns,
     make_pyramid,
     merged,
     open_pyramid,
 )
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial, open_trial
 from tests.support.synthetic_run import bins_of
 
 FLOWS = 3
+MARKED = "marked_packets"
 
 
 def first_trial(run: Path) -> SealedTrial:
@@ -59,7 +63,7 @@ def test_each_level_adds_up_to_the_packets(run_copy: Path, tmp_path: Path) -> No
     assert whole.dropped_packets.sum() > 0
     for width in record.widths_ns:
         rows = level(tmp_path / "made", width)
-        for name in SUMS:
+        for name in set(SUMS) - {MARKED}:
             sums = np.zeros(record.flows, np.int64)
             np.add.at(sums, rows["flow"], rows[name])
             assert sums.tolist() == getattr(whole, name).astype(np.int64).tolist(), name
@@ -96,15 +100,16 @@ PACKETS = st.lists(
 def test_taking_bins_away_early_changes_nothing(
     packets: list[tuple[int, int, int, int, bool]], at_once: int, width: int
 ) -> None:
-    """Not even where packets overtake each other, as between the queues of FQ-CoDel."""
+    """Not even where packets overtake each other or are dropped late, as by FQ-CoDel."""
     rows = sorted(
-        (enqueue + (0 if dropped else stay), enqueue, flow, size, dropped)
+        (enqueue + stay, enqueue, flow, size, dropped)
         for flow, size, enqueue, stay, dropped in packets
     )
     columns = {
         "dequeue_ns": np.array([r[0] for r in rows]), "enqueue_ns": np.array([r[1] for r in rows]),
         "flow": np.array([r[2] for r in rows]), "packet_bytes": np.array([r[3] for r in rows]),
         "kind": np.array([int(r[4]) for r in rows]),
+        "marks": np.array([MARK_CE * (r[3] % 2) for r in rows]),
     }  # fmt: skip
     first = int(columns["enqueue_ns"].min()) // width
 
@@ -119,6 +124,20 @@ def test_taking_bins_away_early_changes_nothing(
     (whole,), some = parts(len(rows)), parts(at_once)
     for name in (*SUMS, LONGEST):
         assert np.array_equal(whole[name], np.concatenate([each[name] for each in some])), name
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [(np.array([MARK_CE, 0, MARK_CE | 1]), [0, 1]), (np.full(3, np.nan), [0, 0])],
+)
+def test_marks_count_where_their_packets_left(marks: np.ndarray, expected: list[int]) -> None:
+    """The third packet was dropped; a column of NaN is of a queue that marks nothing."""
+    chunk = {
+        "kind": np.array([0, 0, KIND_DROPPED]), "flow": np.zeros(3, int),
+        "packet_bytes": np.full(3, 100), "enqueue_ns": np.array([0, 1, 2]),
+        "dequeue_ns": np.array([10, 11, 12]), "marks": marks,
+    }  # fmt: skip
+    assert cells_of(chunk, 1, TimeBins(0, 10, 2))[MARKED].ravel().tolist() == expected
 
 
 def test_merged_bins_are_sums_and_the_longest() -> None:

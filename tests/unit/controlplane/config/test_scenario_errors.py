@@ -175,8 +175,8 @@ def message(text: str) -> str:
             "acceptance: [{metric: throughput}]",
             "s.yaml:10: acceptance[0]: metric 'throughput' is unknown; write "
             "'per_flow_throughput', 'mean_queueing_delay', 'mean_rtt', 'peak_rtt', "
-            "'throughput_share', 'loss_rate', 'retransmit_share', 'throughput_ratio', 'crossing', "
-            "'equilibrium', 'equilibrium_count', 'rtt_order'",
+            "'throughput_share', 'loss_rate', 'mark_rate', 'retransmit_share', "
+            "'throughput_ratio', 'crossing', 'equilibrium', 'equilibrium_count', 'rtt_order'",
         ),
         (
             "start_jitter: 50ms",
