@@ -685,6 +685,8 @@ function fail(error) {
 }
 
 async function show() {
+  clearTimeout(totalsLater);  // of a view that is left
+  asked += 1;
   readView();
   $("problem").hidden = true;
   $("run").hidden = Boolean(view.trial);
