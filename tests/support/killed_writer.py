@@ -13,6 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,10 +21,12 @@ from typing import Any
 from unittest.mock import patch
 
 import jinja2
+import numpy as np
 import polars as pl
 from nashbed.analysis import traces
 from nashbed.analysis.clock import of_run
 from nashbed.analysis.figures import atlas_map
+from nashbed.analysis.pyramid import levels
 from nashbed.analysis.report import build
 from nashbed.analysis.results import export
 from nashbed.controlplane.cli import bench
@@ -265,6 +268,18 @@ def _atlas(folder: Path, text: str) -> None:
     atlas_map.write_map(nothing, (), folder, "today", {})
 
 
+def _pyramid(folder: Path, text: str) -> None:
+    none: Any = np.zeros(0, np.int64)
+    for name, new in {
+        "source_of": lambda trial: text, "_fill": lambda *asked: None,
+        "_writer": lambda path: nullcontext(),
+        "RowGroups.read": lambda path: levels.RowGroups(none, none, none, none),
+    }.items():  # fmt: skip
+        _put(f"analysis.pyramid.levels.{name}", new)
+    trial: Any = SimpleNamespace(path=folder, arrays=lambda *asked: {"flow": [0]})
+    levels.build_pyramid(trial, folder / "pyramid")
+
+
 PLACES = {
     "document": Place("controlplane.store.documents", _document),
     "document of a dead run": Place(
@@ -286,6 +301,7 @@ PLACES = {
     "export": Place("analysis.results.export", _export),
     "trace": Place("analysis.traces.export", _trace),
     "atlas": Place("analysis.figures.atlas_map", _atlas),
+    "pyramid": Place("analysis.pyramid.levels", _pyramid),
     "bench.json": Place(
         "controlplane.cli.bench", lambda folder, text: bench._write(folder / "bench.json", text)
     ),

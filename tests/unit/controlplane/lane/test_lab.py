@@ -110,7 +110,7 @@ def test_the_error_of_a_run_is_not_hidden_by_one_of_the_clean_up(
     monkeypatch: pytest.MonkeyPatch, two_cores: None
 ) -> None:
     opener = Opener(stuck=(0,))
-    monkeypatch.setattr(labs_module, "open_lab", lambda session, bed, artefact: opener(session))
+    monkeypatch.setattr(labs_module, "open_lab", lambda session, *_: opener(session))
     with (
         pytest.raises(ValueError, match="of the run"),
         opened_labs(lambda each: each, request(VIRTUAL, 2), Path("x")) as labs,  # type: ignore[arg-type, return-value]

@@ -50,7 +50,7 @@ class Target:
         self._note("reset")
 
     def program(self, program: LaneProgram) -> str:
-        assert program is PROGRAM
+        assert program == PROGRAM
         self._note("program")
         return "applied"
 
