@@ -19,6 +19,7 @@ from nashbed.controlplane.machine.aqm.tool import ParameterAbout
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 
+from .files import write_template
 from .steps import ShowStep, show_nothing
 
 __all__ = [
@@ -85,17 +86,7 @@ def new(name: str, folder: str | Path = ".") -> Path:
         own_name(str(file))
     except ValueError as error:
         raise ConfigError(str(error).removeprefix("file: ")) from error
-    if str(file.parent) != ".":
-        raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
-    path, template = Path(folder) / file, TEMPLATE.read_text(encoding="utf-8")
-    try:
-        with path.open("x", encoding="utf-8") as written_to:
-            written_to.write(template)
-    except FileExistsError as error:
-        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-    return path
+    return write_template(TEMPLATE, file, Path(folder))
 
 
 def check(

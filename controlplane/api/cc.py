@@ -17,6 +17,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.cca.checks import kernels_own_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
 
+from .files import write_template
 from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
@@ -60,21 +61,11 @@ def new(name: str, folder: str | Path = ".") -> Path:
         known_as = cca_name(file.name)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    if str(file.parent) != ".":
-        raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
     if known_as in kernels_own_ccas():
         raise ConfigError(
             f"{known_as}: the kernel has a congestion control of this name; take another"
         )
-    path = Path(folder) / file
-    try:
-        with path.open("x", encoding="utf-8") as written:
-            written.write(TEMPLATE.read_text(encoding="utf-8"))
-    except FileExistsError as error:
-        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-    return path
+    return write_template(TEMPLATE, file, Path(folder))
 
 
 def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:

@@ -170,3 +170,30 @@ def _yaml(data: Mapping[str, Any]) -> str:
     text = io.StringIO()
     writer.dump(data, text)
     return text.getvalue()
+
+
+def write_template(template: Path, file: Path, folder: Path) -> Path:
+    """Write a file for its user to change; one that is there stays as it is.
+
+    Args:
+        template: What it begins as.
+        file: Its name.
+        folder: Where it is written.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: There is such a file, it cannot be written, or its name has a folder.
+    """
+    if str(file.parent) != ".":
+        raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
+    path, text = folder / file, template.read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as written:
+            written.write(text)
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
