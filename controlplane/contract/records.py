@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .shared import CONSTANTS, RECORDS, RecordField
 
 POSTCARD_VERSION: Final = CONSTANTS.postcard_version
+POSTCARD_VERSION_QUEUES: Final = CONSTANTS.postcard_version_queues
 KIND_DEPARTED: Final = CONSTANTS.postcard_departed
 KIND_DROPPED: Final = CONSTANTS.postcard_dropped
 MARK_CE: Final = CONSTANTS.mark_ce
@@ -21,11 +22,12 @@ MARK_CAPABLE: Final = CONSTANTS.mark_capable
 MARK_REASON: Final = CONSTANTS.mark_reason
 """Bits of a postcard's marks. All of them are 0 of a packet that is not ECN-capable and left, or
 found no room: so postcards have the bytes that they had before there were marks."""
-DROP_REASONS: Final = ("limit", "early", "overflow", "threshold", "memory", "policer")
-"""Why a packet was dropped, by number: the queue's limit; the discipline's decision; the limit, by
-a packet of another queue; a threshold of, or the memory that queues share; a policer."""
 CLOCK_WRAP_NS: Final = 1 << CONSTANTS.clock_bits
 """Times on the switch clock are modulo this."""
+
+
+THREE_BYTES: Final = 24
+"""Bits of what P4 reserves; numpy has no such number."""
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -39,12 +41,22 @@ def _parts(field: RecordField, order: str) -> list[tuple[str, str, tuple[int, ..
     if field.bits == CONSTANTS.clock_bits:
         stem = field.name.removesuffix("_ns")
         return [(f"{stem}_high", f"{order}u2", ()), (f"{stem}_low", f"{order}u4", ())]
+    if field.bits == THREE_BYTES:
+        return [(field.name, "u1", (3,))]
     shape = (field.count,) if field.count > 1 else ()
     return [(field.name, f"{order}{'i' if field.signed else 'u'}{field.bits // 8}", shape)]
 
 
 POSTCARD = _dtype("postcard")
 """One postcard, 40 bytes, big-endian as P4 lays it out. Times are ns on the switch clock."""
+
+QUEUE_POSTCARD = _dtype("queue_postcard")
+"""What stands behind each postcard of a lane with several queues, 8 bytes, big-endian."""
+
+POSTCARD_OF_QUEUES = np.dtype(
+    [*POSTCARD.descr, *((name, *rest) for name, *rest in QUEUE_POSTCARD.descr)]
+)
+"""One postcard of such a lane, 48 bytes: version POSTCARD_VERSION_QUEUES, else as POSTCARD."""
 
 BIN = _dtype("bin_record")
 """One flow in one time bin, 56 bytes. Bin n covers [n, n+1) bin lengths of the switch clock as it

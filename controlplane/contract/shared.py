@@ -18,6 +18,11 @@ FILE: Final = Path(__file__).with_name("shared.json")
 _shared = json.loads(FILE.read_bytes())
 FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
 """The per-flow registers by the names that answers and tables have, in their order."""
+DROP_REASONS: Final[tuple[str, ...]] = tuple(_shared["drop_reasons"])
+"""Why a packet was dropped, by number (`enum drop_reason` in hosts/dpdk/core/aqm.h): the limit of
+the queue, or of the memory that queues share; the discipline's decision; room for another queue's
+packet; the limit of one of several queues; the threshold that the memory's policy gives it; a
+policer."""
 CONTROL_PORT: Final = 5201
 """Port of the control connections of iperf3 processes: iperf3's own."""
 FIRST_CONTROL_SENDER_PORT: Final = 9000
@@ -38,6 +43,8 @@ class Constants:
         groups_per_lane: Flow groups of a lane.
         flow_capacity_max: Entries of the data plane's flow table, over all lanes.
         flow_entries_per_call: Flow table entries of one request.
+        queues_max: Queues of a lane.
+        queue_by_dscp: A flow's queue where the DSCP of each of its packets chooses it.
         queue_packets_min: Least packets that all queues and delay lines together have memory for.
         queue_packets_max: Most of them.
         memory_mib_max: Largest memory of the data plane.
@@ -55,6 +62,7 @@ class Constants:
         sink_port: TCP port of every sink.
         first_sender_port: Port of flow 0 of every lane; flow n sends from this port + n.
         postcard_version: First byte of a postcard.
+        postcard_version_queues: First byte of one that a queue_postcard follows.
         postcard_departed: Kind of a postcard: the packet left the queue.
         postcard_dropped: Kind of a postcard: the packet was dropped.
         mark_ce: Of a postcard's marks: the bottleneck has set CE in the packet.
@@ -87,6 +95,8 @@ class Constants:
     groups_per_lane: int
     flow_capacity_max: int
     flow_entries_per_call: int
+    queues_max: int
+    queue_by_dscp: int
     queue_packets_min: int
     queue_packets_max: int
     memory_mib_max: int
@@ -104,6 +114,7 @@ class Constants:
     sink_port: int
     first_sender_port: int
     postcard_version: int
+    postcard_version_queues: int
     postcard_departed: int
     postcard_dropped: int
     mark_ce: int

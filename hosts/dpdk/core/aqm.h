@@ -17,7 +17,7 @@
 #include "fifo.h"
 #include "prng.h"
 
-#define AQM_ABI 1
+#define AQM_ABI 2
 
 /* The ECN field of the IP header (RFC 3168). */
 enum ecn {
@@ -29,9 +29,12 @@ enum ecn {
 
 /* Why a packet was dropped; stable numbers, which postcards carry. */
 enum drop_reason {
-	DROP_LIMIT,    /* no room: what drop-tail does */
-	DROP_EARLY,    /* the discipline's decision */
-	DROP_OVERFLOW, /* to make room for another queue's packet */
+	DROP_LIMIT,	  /* no room: what drop-tail does, and what a full memory does */
+	DROP_EARLY,	  /* the discipline's decision */
+	DROP_OVERFLOW,	  /* to make room for another queue's packet */
+	DROP_QUEUE_LIMIT, /* the queue's own limit, where several share a memory */
+	DROP_THRESHOLD,	  /* what the memory's policy gives the queue */
+	DROP_POLICER,	  /* a flow's rate */
 	DROP_REASONS,
 };
 
@@ -51,6 +54,11 @@ struct queue_packet {
 	bool mark;	     /* CE is to be set in it */
 	bool dropped;
 	uint8_t reason; /* enum drop_reason, of one that was dropped */
+	/* Where a lane has several queues: its own, and the bytes in that at enqueue, without it,
+	 * counted as the limit counts.
+	 */
+	uint8_t queue;
+	uint32_t own_queue_bytes;
 };
 
 /* What a discipline knows of its line, and says to it. */

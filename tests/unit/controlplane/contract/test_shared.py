@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.shared import (
     CONSTANTS,
+    DROP_REASONS,
     FILE,
     FLOW_REGISTERS,
     PROGRAMS,
@@ -181,6 +182,14 @@ def test_the_flow_table_has_its_name_in_every_compiled_program() -> None:
         [table] = [t for t in tables if t["name"] == f"bottleneck.{own['flow_table']}"]
         actions = {spec["name"].rpartition(".")[2] for spec in table["action_specs"]}
         assert own["to_queue"] in actions
+
+
+def test_reasons_of_drops_are_those_of_the_queues() -> None:
+    declared = (ROOT / "hosts" / "dpdk" / "core" / "aqm.h").read_text()
+    [body] = re.findall(r"enum drop_reason {(.*?)};", declared, re.S)
+    names = re.findall(r"^\tDROP_(\w+),", body, re.M)
+    assert [name.lower() for name in names] == [*DROP_REASONS, "reasons"]
+    assert len(DROP_REASONS) <= CONSTANTS.mark_reason + 1
 
 
 def test_the_data_planes_capacity_is_its_programs() -> None:
