@@ -139,7 +139,6 @@ class PostcardBatch:
     @classmethod
     def joined(cls, batches: Sequence[PostcardBatch]) -> PostcardBatch:
         """Consecutive batches as one; an empty one without any."""
-
         names = (
             batches[0].names if batches else [f.name for f in fields(cls) if f.default is MISSING]
         )
