@@ -225,7 +225,7 @@ class DisciplineProgram(ContractModel):
     file: str = ""
     parameters: tuple[tuple[str, Value], ...] = ()
 
-    def named(self, name: str) -> DisciplineProgram:
+    def named(self, name: str) -> Self:
         """The same by the name of its file, whatever its code calls itself."""
         return self.model_copy(update={"name": name})
 
@@ -233,8 +233,9 @@ class DisciplineProgram(ContractModel):
     @classmethod
     def _from_flat(cls, data: Any) -> Any:
         if isinstance(data, dict) and "parameters" not in data:
-            rest = tuple((k, v) for k, v in data.items() if k not in ("name", "file"))
-            known = {key: data[key] for key in ("name", "file") if key in data}
+            own = set(cls.model_fields)
+            rest = tuple((key, value) for key, value in data.items() if key not in own)
+            known = {key: value for key, value in data.items() if key in own}
             return {**known, "parameters": rest}
         return data
 
@@ -312,7 +313,7 @@ class Discipline(ContractModel):
     def label(self) -> str:
         """Name and what differs from the defaults, as a part of file names."""
         parts = [_in_words(key, value).replace(" ", "") for key, value in self._changed()]
-        return _UNFIT.sub("", "-".join([self.name, *parts]).replace("%", "pct"))
+        return file_label("-".join([self.name, *parts]))
 
     @property
     def text(self) -> str:
@@ -376,6 +377,11 @@ def own_name(file: str) -> str:
     if path.stem in DISCIPLINES:
         raise ValueError(f"file: {file}: nashbed has a {path.stem} of its own; rename the file")
     return path.stem
+
+
+def file_label(text: str) -> str:
+    """A text as a part of file names."""
+    return _UNFIT.sub("", text.replace("%", "pct"))
 
 
 def machine_parameter(name: str, value: Any) -> tuple[str, Value]:

@@ -1,14 +1,17 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from .units import Quantity
 
 JsonObject = dict[str, Any]
 """A JSON object without a model: another program's, a file's, a schema's, a page template's."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+"""A name in a scenario or a testbed."""
 
 Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""

@@ -56,6 +56,7 @@ class PlannedTrial(ContractModel):
             arrivals=self.setting.arrivals,
             limit_counts=self.setting.limit_counts,
             discipline=self.setting.queue.program,
+            queues=self.setting.queues_program,
         )
 
     def attempt_id(self, attempt: int) -> str:

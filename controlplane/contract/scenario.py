@@ -29,8 +29,20 @@ from .course import (
     WindowSpec,
 )
 from .disciplines import DROPTAIL, DisciplineSpec
+from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
-from .model import ContractModel
+from .model import ContractModel, Name
+from .queues import (
+    COMPLETE_SHARING,
+    FlowKind,
+    MemorySpec,
+    Queue,
+    Queues,
+    Scheduler,
+    check_limits,
+    check_queues,
+    check_shares,
+)
 from .shared import CONSTANTS
 from .target import Arrivals, LimitCounts
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
@@ -42,7 +54,6 @@ MOST_JITTER_NS = 10**8
 NEED_ECN = frozenset({"dctcp"})
 """Strategies that turn into another one on a connection without ECN."""
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
 
 
@@ -99,8 +110,8 @@ class Bottleneck(ContractModel):
 
     Attributes:
         rate: Rate on the wire, with `overhead` counted for each packet.
-        buffer: The queue's hard limit. One BDP is the rate times the base RTT of the first flow
-            group.
+        buffer: The queue's hard limit; of several queues, the memory that they share. One BDP is
+            the rate times the base RTT of the first flow group.
         discipline: What the queue does before it is full, and whose packet leaves next: a
             discipline's name, or `{codel: {target: 1ms, ecn: true}}`, or one of your own:
             `{file: ./mine.c}`.
@@ -113,6 +124,12 @@ class Bottleneck(ContractModel):
         limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
             until its last bit has left; `queue`, until its first bit leaves, as in a Linux router.
             Left out: as the target has it, which is `system` except on a Tofino.
+        queues: Several queues (2 to 8) in place of one.
+        scheduler: Whose packet is sent next: `drr`, deficit round robin, each queue by its weight;
+            `strict_priority`, that of the first queue that has one. Left out: drr.
+        memory: How much of `buffer` each queue may have: `complete_sharing`,
+            `complete_partitioning`, `{static: [1MB, 200kB]}`, `{dynamic_threshold: {alpha: 1}}`,
+            or one of your own: `{file: ./mine.c}`. Left out: complete_sharing.
     """
 
     rate: Rate
@@ -122,6 +139,17 @@ class Bottleneck(ContractModel):
     cell: Size | None = None
     arrivals: Arrivals = "frames"
     limit_counts: LimitCounts | None = None
+    queues: tuple[Queue, ...] | None = None
+    scheduler: Scheduler | None = None
+    memory: MemorySpec | None = None
+
+    @property
+    def shared(self) -> Queues | None:
+        """The several queues; None: there is one."""
+        if self.queues is None:
+            return None
+        memory = COMPLETE_SHARING if self.memory is None else self.memory
+        return Queues(scheduler=self.scheduler or "drr", memory=memory, queues=self.queues)
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -138,7 +166,29 @@ class Bottleneck(ContractModel):
                 "arrivals: trains are a Linux router's, which has no cells; remove `cell`, or "
                 "write `arrivals: frames`"
             )
+        _check_queues(self)
         return self
+
+
+def _check_queues(bottleneck: Bottleneck) -> None:
+    """What goes with several queues, and what only with them."""
+    if bottleneck.queues is None:
+        for key in ("scheduler", "memory"):
+            if getattr(bottleneck, key) is not None:
+                raise ValueError(f"{key}: is for several queues; write `queues`, or remove it")
+        return
+    if not bottleneck.discipline.is_droptail:
+        raise ValueError(
+            "discipline: there are several queues; write it under each queue that is to have it"
+        )
+    if bottleneck.cell is not None:
+        raise ValueError("cell: several queues share their memory by the byte; remove `cell`")
+    if bottleneck.arrivals == "trains":
+        raise ValueError(
+            "arrivals: several queues take frame by frame; write `arrivals: frames`, or one queue"
+        )
+    memory = COMPLETE_SHARING if bottleneck.memory is None else bottleneck.memory
+    check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 
 class FlowGroup(ContractModel):
@@ -150,6 +200,8 @@ class FlowGroup(ContractModel):
         base_rtt: Round-trip time without queueing.
         start_offset: How long after the common start this group's flows start.
         random_loss: Share of packets lost at random on the forward path, before the queue.
+        dscp: The DSCP that its senders set (IP_TOS), by name (ef, af41, cs5, le) or as 0 to 63.
+            Left out: none, which is 0.
     """
 
     name: Name
@@ -157,6 +209,7 @@ class FlowGroup(ContractModel):
     base_rtt: Duration
     start_offset: Duration = Duration(0)
     random_loss: Share = Share(0)
+    dscp: Dscp | None = None
 
     @model_validator(mode="after")
     def _check(self) -> FlowGroup:
@@ -246,6 +299,7 @@ class Sweep(ContractModel):
     Attributes:
         buffer: Buffers in place of the bottleneck's.
         discipline: Queue disciplines in place of the bottleneck's.
+        memory: Policies of the memory that several queues share, in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
@@ -257,6 +311,7 @@ class Sweep(ContractModel):
 
     buffer: tuple[Buffer, ...] | None = None
     discipline: tuple[DisciplineSpec, ...] | None = None
+    memory: tuple[MemorySpec, ...] | None = None
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
@@ -413,6 +468,7 @@ class Place(ContractModel):
     Attributes:
         buffer: The setting's buffer, as written in the sweep.
         discipline: Its queue discipline, likewise.
+        memory: How its queues share the memory, likewise.
         rate: Its rate.
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
@@ -422,6 +478,7 @@ class Place(ContractModel):
 
     buffer: Buffer | None = None
     discipline: DisciplineSpec | None = None
+    memory: MemorySpec | None = None
     rate: Rate | None = None
     base_rtt: Duration | None = None
     random_loss: Share | None = None
@@ -745,6 +802,7 @@ class Scenario(ContractModel):
         _check_sweep(self)
         _check_buffers(self)
         _check_disciplines(self)
+        _check_several(self)
         _check_mixes(self)
         _check_search(self)
         _check_named_strategies(self)
@@ -917,6 +975,68 @@ def _check_disciplines(scenario: Scenario) -> None:
                 f"{key}: {discipline.name} decides packet by packet; with `arrivals: trains` "
                 "write droptail"
             )
+
+
+def _check_several(scenario: Scenario) -> None:
+    """Several queues: nothing is swept that they have not, and every flow has one queue."""
+    queues, sweep = scenario.bottleneck.shared, scenario.sweep
+    if queues is None:
+        if sweep.memory is not None:
+            raise ValueError(
+                "sweep.memory: is for several queues; write `bottleneck.queues`, or remove it"
+            )
+        return
+    if sweep.discipline is not None:
+        raise ValueError(
+            "sweep.discipline: there are several queues, each with its own; sweep `memory`, or "
+            "write one queue"
+        )
+    for i, memory in enumerate(sweep.memory or ()):
+        check_shares(memory, queues.queues, f"sweep.memory.{i}")
+    _check_queue_names(scenario, queues)
+    _check_covered(scenario, queues)
+    where = "bottleneck.memory" if sweep.memory is None else "sweep.memory"
+    for memory in sweep.memory or (queues.memory,):
+        for rate in sweep.rate or (scenario.bottleneck.rate,):
+            for rtt in sweep.base_rtt or (scenario.flows[0].base_rtt,):
+                check_limits(queues.with_memory(memory), rate, rtt, where)
+
+
+def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
+    known = [*scenario.strategies, *(group.name for group in scenario.flows)]
+    for index, queue in enumerate(queues.queues):
+        for name in queue.flows or ():
+            if name not in known:
+                raise ValueError(
+                    f"bottleneck.queues.{index}.flows: {name!r} is neither a strategy nor a flow "
+                    f"group ({', '.join(known)})"
+                )
+
+
+def _check_covered(scenario: Scenario, queues: Queues) -> None:
+    for kind in flow_kinds(scenario):
+        claimed = queues.claimants(kind)
+        flows = f"{kind.strategy} flows of group {kind.group!r}"
+        if len(claimed) > 1:
+            first, second = (queues.queues[index].name for index in claimed[:2])
+            raise ValueError(
+                f"bottleneck.queues.{claimed[1]}.flows: {flows} are in queue {first!r} already, "
+                f"and in {second!r}; name the group or the strategy, and let a queue take the rest"
+            )
+        if queues.queue_of(kind) is None:
+            raise ValueError(
+                f"bottleneck.queues: no queue takes {flows}; name them in one, or add a queue "
+                "without flows and dscp, which takes the rest"
+            )
+
+
+def flow_kinds(scenario: Scenario) -> list[FlowKind]:
+    """What the flows of every group and strategy are sorted by."""
+    return [
+        FlowKind(strategy, group.name, group.dscp)
+        for group in scenario.flows
+        for strategy in scenario.strategies
+    ]
 
 
 def _check_mixes(scenario: Scenario) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from .disciplines import DisciplineProgram
 from .model import ContractModel
+from .queues import QueuesProgram, Scheduler
 from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
@@ -49,6 +50,7 @@ class BottleneckProgram(ContractModel):
         arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit; None: as the target has it.
         discipline: The queue's discipline; None: drop-tail.
+        queues: Several queues, whose memory is the limit; None: one queue.
     """
 
     rate_bps: int
@@ -57,6 +59,7 @@ class BottleneckProgram(ContractModel):
     arrivals: Arrivals = "frames"
     limit_counts: LimitCounts | None = None
     discipline: DisciplineProgram | None = None
+    queues: QueuesProgram | None = None
 
 
 class Applied(ContractModel):
@@ -70,6 +73,7 @@ class Applied(ContractModel):
         arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
         discipline: The queue's discipline; None: drop-tail.
+        queues: Several queues, whose memory is the limit; None: one queue.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
@@ -82,6 +86,7 @@ class Applied(ContractModel):
     arrivals: Arrivals = "frames"
     limit_counts: LimitCounts = "system"
     discipline: DisciplineProgram | None = None
+    queues: QueuesProgram | None = None
     slot_bytes: int = 0
     detail: str = ""
 
@@ -119,7 +124,12 @@ class Capabilities(ContractModel):
         limit_counts: Until when its packets can count against the limit; first, what it does
             unless the scenario says.
         disciplines: Names of its queue's disciplines.
-        own_disciplines: Whether it loads a user's own.
+        own_disciplines: Whether it loads a user's own, and policies of the memory.
+        queues: The most queues behind the line.
+        schedulers: How it can serve several queues.
+        memory_policies: How several queues can share its memory.
+        sorts_by_dscp: Whether a packet's DSCP can choose its queue.
+        without_queues: Why it has one queue alone, and what to do; empty: it has more.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -153,6 +163,11 @@ class Capabilities(ContractModel):
     limit_counts: tuple[LimitCounts, ...] = ("system",)
     disciplines: tuple[str, ...] = ("droptail",)
     own_disciplines: bool = False
+    queues: int = 1
+    schedulers: tuple[Scheduler, ...] = ()
+    memory_policies: tuple[str, ...] = ()
+    sorts_by_dscp: bool = False
+    without_queues: str = ""
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0
@@ -202,6 +217,7 @@ class FlowEntry:
         sport: Sender's port.
         dport: Receiver's port.
         proto: IP protocol; 6 is TCP.
+        queue: Which of several queues its packets go to; BY_DSCP: their DSCP says.
     """
 
     flow: int
@@ -210,6 +226,7 @@ class FlowEntry:
     sport: int
     dport: int
     proto: int = 6
+    queue: int = 0
 
 
 @dataclass(frozen=True)

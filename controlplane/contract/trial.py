@@ -10,8 +10,9 @@ from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
+from .queues import Queues, QueuesProgram
 from .target import Applied, Arrivals, BottleneckProgram, LimitCounts
-from .units import bytes_in_flight
+from .units import Duration, Rate, bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
 """What of a socket can hold a flow back."""
@@ -40,6 +41,7 @@ class Setting(ContractModel):
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
         discipline: The queue's discipline (None: drop-tail, which is not swept).
+        queues: Several queues, whose memory is the buffer (None: one queue).
     """
 
     label: str
@@ -55,11 +57,34 @@ class Setting(ContractModel):
     kernel: str = ""
     start: StartSpec | None = None
     discipline: DisciplineSpec | None = None
+    queues: Queues | None = None
 
     @property
     def queue(self) -> Discipline:
-        """The queue's discipline."""
+        """The queue's discipline, where there is one queue."""
         return self.discipline or DROPTAIL
+
+    @property
+    def is_droptail(self) -> bool:
+        """Whether there is one queue, and it is drop-tail."""
+        return self.queues is None and self.queue.is_droptail
+
+    @property
+    def queue_label(self) -> str:
+        """Discipline, or how several queues share the memory, as a part of file names."""
+        return self.queue.label if self.queues is None else self.queues.label
+
+    @property
+    def queue_text(self) -> str:
+        """Discipline, or the several queues, in words."""
+        return self.queue.text if self.queues is None else self.queues.text
+
+    @property
+    def queues_program(self) -> QueuesProgram | None:
+        """What a target is asked of several queues."""
+        if self.queues is None:
+            return None
+        return self.queues.program(Rate(self.rate_bps), Duration(self.base_rtt_ns[0]))
 
     @property
     def largest_window_bytes(self) -> int:

@@ -45,6 +45,10 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
         raise ConfigError(
             f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
         )
+    if settings[0][1].queues is not None:
+        raise ConfigError(
+            f"{scenario.name}: bottleneck.queues: a replay has one queue; use a scenario without"
+        )
     program = loadable_bottleneck(settings[0][1], own_disciplines_of(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
