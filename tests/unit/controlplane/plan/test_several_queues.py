@@ -40,7 +40,7 @@ def scenario_of(queues: str = QUEUES, more: str = "", group: str = "") -> Scenar
     return parse_scenario(text.replace("base_rtt: 10ms", f"base_rtt: 10ms{group}"), "s.yaml").model
 
 
-def testbed_of(target: str) -> Testbed:
+def bed_of(target: str) -> Testbed:
     return load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model
 
 
@@ -80,7 +80,7 @@ def test_a_bound_may_name_a_policy() -> None:
 
 @pytest.mark.parametrize("target", ["embedded", "virtual"])
 def test_our_data_plane_has_them(target: str) -> None:
-    where = testbed_of(target)
+    where = bed_of(target)
     plan = plan_of(scenario_of(), where, capabilities_of(where))
     again = Plan.model_validate_json(plan.model_dump_json())
     assert again == plan
@@ -154,11 +154,12 @@ def test_bins_wait_for_a_packet_of_the_last_queue(testbed: Testbed) -> None:
     ],
 )
 def test_what_a_target_cannot_is_refused_in_a_line(target: str, queues: str, problem: str) -> None:
-    bed = testbed_of(target)
+    bed = bed_of(target)
     bed = bed.model_copy(update={"capacity": bed.capacity.model_copy(update={"lanes": 1})})
+    slow = scenario_of(queues, more="rate: [10mbit], ")
     with pytest.raises(ConfigError) as error:
-        plan_of(scenario_of(queues), bed, capabilities_of(bed))
-    assert error.value.message == f"small: setting b2bdp: {problem}"
+        plan_of(slow, bed, capabilities_of(bed))
+    assert error.value.message == f"small: setting c10mbit-b2bdp: {problem}"
 
 
 def test_of_a_target_with_some_of_it_the_rest_is_refused(testbed: Testbed) -> None:
@@ -172,7 +173,7 @@ def test_of_a_target_with_some_of_it_the_rest_is_refused(testbed: Testbed) -> No
 
 
 def test_several_queues_of_a_tofino_need_its_port() -> None:
-    bed = testbed_of("tofino.example")
+    bed = bed_of("tofino.example")
     lanes: dict[int, Capabilities] = {
         n: capabilities_of(
             bed.model_copy(update={"capacity": bed.capacity.model_copy(update={"lanes": n})})
