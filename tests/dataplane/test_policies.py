@@ -13,51 +13,15 @@ from nashbed.controlplane.contract.units import Duration, Rate
 from nashbed.controlplane.machine.aqm.loadable import loadable
 from nashbed.controlplane.machine.aqm.tool import describe
 from nashbed.controlplane.machine.paths import AQM_HEADERS
+from tests.support.policies import OWN_POLICY
 
 pytestmark = pytest.mark.dataplane
-
-OWN = """\
-#include "memory.h"
-
-struct config {
-	uint64_t least;
-};
-
-static const struct aqm_param params[] = {
-	{"least", AQM_BYTES, offsetof(struct config, least), 3000, 1514, 1e6, "what each may have"},
-	{.name = NULL},
-};
-
-static uint64_t
-half_or_least(void *state, const void *config, const struct memory *memory, uint32_t queue,
-	      uint64_t now_ns)
-{
-	const struct config *own = config;
-	uint64_t half = memory->total_bytes / 2;
-
-	(void)state;
-	(void)queue;
-	(void)now_ns;
-	return half > own->least ? half : own->least;
-}
-
-static const struct memory_ops ops = {
-	.abi = MEMORY_ABI,
-	.name = "half",
-	.help = "half of the memory",
-	.params = params,
-	.config_bytes = sizeof(struct config),
-	.threshold = half_or_least,
-};
-
-MEMORY_EXPORT(ops);
-"""
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnDiscipline:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mine.c").write_text(OWN)
+    (tmp_path / "mine.c").write_text(OWN_POLICY)
     return read_own_discipline(tmp_path / "mine.c", AQM_HEADERS)
 
 
