@@ -1,4 +1,4 @@
-"""Several queues of the receivers' port out of one pool of cells: intent -> changes -> applied. Pure.
+"""Several queues of the receivers' port, out of one pool of cells. Pure.
 
 The port's shaper is the line. Each queue has a priority, or a weight of the deficit round robin of
 queues of one priority, and shares an egress pool of its own: with a static limit in it, or with a
@@ -153,18 +153,14 @@ def lane(
         addresses: Where each queue is.
         queues: What each gets.
     """
-    port = {"dev_port": settings.ports.receivers.port}
+    port: dict[str, Value] = {"dev_port": settings.ports.receivers.port}
+    rate = rate_data(settings, chip, queues.shaper)
     changes = [Change("modify", chip.table("tm.pool.cfg"), {"pool": POOL}, _pool(queues.cells))]
     for address, queue in zip(addresses, queues.queues, strict=True):
         changes += _queue(chip, address, queue)
     return [
         *changes,
-        Change(
-            "modify",
-            chip.table("tm.port.sched_shaping"),
-            port,
-            rate_data(settings, chip, queues.shaper),
-        ),
+        Change("modify", chip.table("tm.port.sched_shaping"), port, rate),
         Change("modify", chip.table("tm.port.sched_cfg"), port, {"max_rate_enable": True}),
         lane_limit(number, queues.cells),
     ]
@@ -197,7 +193,7 @@ def _queue(chip: Chip, address: QueueAddress, queue: PoolQueue) -> list[Change]:
 
 def read_back(settings: SwitchTofino, chip: Chip, addresses: Sequence[QueueAddress]) -> list[Query]:
     """Queries for what the chip has: line, its switch, the pool; then each queue's two."""
-    port = {"dev_port": settings.ports.receivers.port}
+    port: dict[str, Value] = {"dev_port": settings.ports.receivers.port}
     queries = [
         Query(chip.table("tm.port.sched_shaping"), port),
         Query(chip.table("tm.port.sched_cfg"), port),
