@@ -31,6 +31,8 @@ def loadable(own: OwnDiscipline, asked: DisciplineProgram) -> DisciplineProgram:
     """
     path = discipline_object(own).path
     about = about_object(path)
+    if about.what != "discipline":
+        raise ConfigError(f"{own.name}: is a policy of memory, not a discipline; write it there")
     parameters = tuple(_converted(about, name, value) for name, value in asked.parameters)
     return DisciplineProgram(name=own.name, file=str(path), parameters=parameters)
 

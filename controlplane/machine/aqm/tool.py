@@ -1,4 +1,4 @@
-"""nashbed-aqm: what a queue discipline's parameters are, and what it does with packets."""
+"""nashbed-aqm: what a discipline's or a memory policy's parameters are, and what it does."""
 
 from __future__ import annotations
 
@@ -40,15 +40,17 @@ class ParameterAbout(Message, extra="forbid"):
 
 
 class DisciplineAbout(Message):
-    """A discipline.
+    """A discipline, or a policy of shared memory.
 
     Attributes:
         name: Its name.
+        what: Which of the two.
         help: What it is.
         parameters: Its parameters.
     """
 
     name: str
+    what: Literal["discipline", "memory"] = "discipline"
     help: str
     parameters: tuple[ParameterAbout, ...]
 
@@ -71,7 +73,7 @@ def describe(file: Path | None = None) -> tuple[DisciplineAbout, ...]:
 
 
 def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """Send packets through a discipline.
+    """Send packets through a discipline, or through four queues with a policy of memory.
 
     Args:
         file: Its shared object.
