@@ -18,6 +18,7 @@ from nashbed.controlplane.machine.aqm.loadable import written
 from nashbed.controlplane.machine.aqm.tool import ParameterAbout
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
+from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
 
 from .files import write_template
 from .steps import ShowStep, show_nothing
@@ -25,6 +26,7 @@ from .steps import ShowStep, show_nothing
 __all__ = [
     "CHECKS",
     "HEADERS",
+    "MEMORY_TEMPLATE",
     "TEMPLATE",
     "DisciplineVerdict",
     "LoadVerdict",
@@ -68,12 +70,13 @@ def shipped() -> tuple[ShippedDiscipline, ...]:
     )
 
 
-def new(name: str, folder: str | Path = ".") -> Path:
-    """Write a small queue discipline that works, to be changed.
+def new(name: str, folder: str | Path = ".", *, memory: bool = False) -> Path:
+    """Write a small queue discipline, or a policy of shared memory, that works, to be changed.
 
     Args:
         name: Its name, at most 15 of a-z, 0-9 and _.
         folder: Where NAME.c is written.
+        memory: A policy of the memory that several queues share.
 
     Returns:
         The file.
@@ -86,13 +89,15 @@ def new(name: str, folder: str | Path = ".") -> Path:
         own_name(str(file))
     except ValueError as error:
         raise ConfigError(str(error).removeprefix("file: ")) from error
-    return write_template(TEMPLATE, file, Path(folder))
+    return write_template(MEMORY_TEMPLATE if memory else TEMPLATE, file, Path(folder))
 
 
 def check(
     source: str | Path, on_step: ShowStep = show_nothing, *, seed: int = 1
 ) -> DisciplineVerdict:
     """Compile a queue discipline, send packets through it, and judge what it does with them.
+
+    A policy of shared memory has four queues, each first in, first out, served in turns.
 
     Args:
         source: Its C file.

@@ -1,4 +1,4 @@
-"""Whether a discipline compiles, loads, and does what every queue must: `nashbed aqm check`."""
+"""Whether a discipline, or a policy of memory, does what every queue must: `nashbed aqm check`."""
 
 from __future__ import annotations
 

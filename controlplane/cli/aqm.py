@@ -145,11 +145,15 @@ def list_disciplines(as_json: AsJson = False) -> int:
 @app.command(epilog="Example: nashbed aqm new mine")
 def new(
     name: Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")],
+    memory: Annotated[
+        bool, typer.Option("--memory", help="A policy of the memory that queues share.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Write NAME.c in this folder: a small queue discipline that works, to be changed."""
-    path = aqm.new(name)
-    text = f"wrote {path}; it includes {aqm.HEADERS}/aqm.h; try: nashbed aqm check {path}"
+    path = aqm.new(name, memory=memory)
+    header = f"{aqm.HEADERS}/{'memory' if memory else 'aqm'}.h"
+    text = f"wrote {path}; it includes {header}; try: nashbed aqm check {path}"
     answer(WrittenDiscipline(file=str(path)), as_json, text)
     return EXIT_OK
 
@@ -157,6 +161,8 @@ def new(
 @app.command(epilog="Example: nashbed aqm check mine.c --json")
 def check(source: DisciplineSource, as_json: AsJson = False) -> int:
     """Compile a queue discipline, send packets through it, and judge what it does with them.
+
+    A policy of shared memory is tried with four queues, which packets are for by their flow.
 
     With six loads of seeded random arrivals at 10 Mbit/s: every packet comes out once, those of a
     flow in order, never is more queued than the limit, the line is never idle with a packet in the

@@ -267,6 +267,81 @@ def test_a_wrong_discipline(tmp_path: Path, discipline: Any, named: str) -> None
     assert named in refusal(run)
 
 
+QUEUES = [{"weight": 1}, {"weight": 2, "limit_bytes": 900}]
+
+
+@pytest.mark.parametrize(
+    ("queues", "named"),
+    [
+        ([], "bottleneck.queues: must be an object, not a list"),
+        ({}, "bottleneck.queues.queues: is missing"),
+        ({"queues": [{}]}, "queues.queues: must be a list of 2 to 8 queues"),
+        ({"queues": [{}] * 9}, "queues.queues: must be a list of 2 to 8 queues"),
+        ({"queues": QUEUES, "scheduler": "wfq"}, 'queues.scheduler: must be "drr" or "strict_'),
+        ({"queues": [{}, {"weight": 0}]}, "queues.queues[1].weight: 0 is outside 1..255"),
+        ({"queues": [{}, {"weight": 256}]}, "queues.queues[1].weight: 256 is outside 1..255"),
+        ({"queues": [{"limit_bytes": -1}, {}]}, "queues[0].limit_bytes: -1 is outside 0.."),
+        ({"queues": [{"name": "a"}, {}]}, "queues.queues[0]: unknown key 'name'"),
+        (
+            {"queues": [{}, {"discipline": "red"}]},
+            "queues.queues[1].discipline: must be an object, not a string",
+        ),
+        (
+            {"queues": [{}, {"discipline": {"name": "codel", "target_ns": 1}}]},
+            "queues.queues[1].discipline.target_ns: 1 is outside 1000..",
+        ),
+        (
+            {"queues": QUEUES, "scheduler": "strict_priority"},
+            "queues.queues[1].weight: strict_priority has no weights",
+        ),
+        ({"queues": QUEUES, "memory": "all"}, "queues.memory: must be an object, not a string"),
+        ({"queues": QUEUES, "memory": {}}, "queues.memory.name: is missing"),
+        (
+            {"queues": QUEUES, "memory": {"name": "abm"}},
+            "queues.memory.name: unknown policy 'abm' (one of complete_sharing, complete_",
+        ),
+        (
+            {"queues": QUEUES, "memory": {"name": "dynamic_threshold", "alpha": 65}},
+            "queues.memory.alpha: 65 is outside 0.0625..64",
+        ),
+        (
+            {"queues": QUEUES, "memory": {"name": "dynamic_threshold", "beta": 1}},
+            "queues.memory: unknown key 'beta'",
+        ),
+        ({"queues": QUEUES, "memory": {"name": "static"}}, "memory.limits_bytes: is missing"),
+        (
+            {"queues": QUEUES, "memory": {"name": "static", "limits_bytes": [1]}},
+            "queues.memory.limits_bytes: must be a list of 2 limits, one of each queue",
+        ),
+        (
+            {"queues": QUEUES, "memory": {"name": "static", "limits_bytes": [1, 0]}},
+            "queues.memory.limits_bytes[1]: 0 is outside 1..",
+        ),
+        (
+            {"queues": QUEUES, "memory": {"name": "mine", "file": "/no/mine.so"}},
+            "queues.memory.file: /no/mine.so: ",
+        ),
+        ({"queues": QUEUES, "seed": -1}, "bottleneck.queues.seed: -1 is outside 0.."),
+    ],
+)
+def test_wrong_queues(tmp_path: Path, queues: Any, named: str) -> None:
+    run = replay(tmp_path, {"spec": str(SPEC), "bottleneck": BOTTLENECK | {"queues": queues}})
+    assert named in refusal(run)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"limit": LIMIT | {"unit": "packets"}}, "queues: several queues need a limit in bytes"),
+        ({"arrivals": "trains"}, "queues: several queues take frames one by one, not as trains"),
+        ({"discipline": {"name": "codel"}}, "queues: each queue has a discipline of its own"),
+    ],
+)
+def test_a_lane_that_cannot_have_queues(tmp_path: Path, change: Config, named: str) -> None:
+    bottleneck = BOTTLENECK | change | {"queues": {"queues": QUEUES}}
+    assert named in refusal(replay(tmp_path, {"spec": str(SPEC), "bottleneck": bottleneck}))
+
+
 @pytest.mark.parametrize(
     "text",
     [b"", b"{", b"[]", b"null", b"{}}", b"\xff\xfe", b"{\"spec\":\"\xc3\"}", b"\0" * 100,

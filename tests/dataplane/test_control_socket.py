@@ -119,6 +119,38 @@ def test_answers_are_the_messages_of_the_contract(live: Bed, tmp_path: Path) -> 
         read_message(TelemetryStopped, {"totals": client.stop_telemetry(0)}, "telemetry_stop")
 
 
+@pytest.mark.parametrize(
+    "memory",
+    [
+        {"name": "complete_sharing"},
+        {"name": "complete_partitioning"},
+        {"name": "static", "limits_bytes": [70_000, 40_000]},
+        {"name": "dynamic_threshold", "alpha": 0.5},
+    ],
+)
+def test_queues_are_answered_as_they_are_applied(live: Bed, memory: dict[str, Any]) -> None:
+    """And what is answered can be asked for again."""
+    codel = {"name": "codel", "target_ns": 10**6, "interval_ns": 10**8, "ecn": True}
+    queues = {
+        "scheduler": "drr",
+        "memory": memory,
+        "queues": [
+            {"limit_bytes": 50_000, "weight": 3, "discipline": codel},
+            {"limit_bytes": 0, "weight": 1},
+        ],
+        "seed": 5,
+    }
+    with live.client() as client:
+        asked = {"rate_bps": 10**8, "limit": LIMIT, "queues": queues}
+        applied = client.call("program", lane=0, **asked)["applied"]
+        assert applied["queues"] == queues
+        again = client.call("program", lane=0, rate_bps=10**8, limit=LIMIT, queues=queues)
+        assert again["applied"] == applied
+        lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
+        assert f"memory {memory['name']}" in lane["queue"]
+        assert "queue 1: drop-tail, weight 1" in lane["queue"]
+
+
 def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:
     cards = tmp_path / "cards"
     with live.client() as client:

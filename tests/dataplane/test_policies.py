@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.own_discipline import OwnDiscipline, read_own_discipline
-from nashbed.controlplane.contract.queues import TITLES, DynamicThreshold, Memory, MemoryProgram
+from nashbed.controlplane.contract.queues import Memory, MemoryProgram
 from nashbed.controlplane.contract.units import Duration, Rate
 from nashbed.controlplane.machine.aqm.loadable import loadable
-from nashbed.controlplane.machine.aqm.tool import describe
-from nashbed.controlplane.machine.paths import AQM_HEADERS
+from nashbed.controlplane.machine.paths import AQM_HEADERS, AQM_TEMPLATE
 from tests.support.policies import OWN_POLICY
 
 pytestmark = pytest.mark.dataplane
@@ -28,21 +28,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnDiscipline:
 def asked(**params: str) -> MemoryProgram:
     memory = Memory.model_validate({"file": "./mine.c", "params": params})
     return memory.program(Rate.parse("100mbit"), Duration.parse("10ms"))
-
-
-def test_ours_are_cs() -> None:
-    policies = {about.name: about for about in describe(command="policies")}
-    assert list(policies) == list(TITLES)
-    (alpha,) = policies["dynamic_threshold"].parameters
-    usual = DynamicThreshold.model_fields["alpha"]
-    assert (alpha.name, alpha.default) == ("alpha", usual.default)
-    assert {bound: getattr(alpha, name) for bound, name in (("ge", "min"), ("le", "max"))} == {
-        kind: getattr(each, kind)
-        for each in usual.metadata
-        for kind in ("ge", "le")
-        if hasattr(each, kind)
-    }
-    assert not any(policies[name].parameters for name in TITLES if name != "dynamic_threshold")
 
 
 def test_ones_own_is_compiled_and_asked(own: OwnDiscipline) -> None:
@@ -65,8 +50,23 @@ def test_what_it_does_not_take(own: OwnDiscipline, params: dict[str, str], probl
     assert error.value.message == problem
 
 
-def test_a_discipline_is_no_policy(own: OwnDiscipline) -> None:
+def test_what_is_neither(own: OwnDiscipline) -> None:
     own.source.write_text("int nothing(void);\nint nothing(void) { return 1; }\n")
     other = read_own_discipline(own.source, AQM_HEADERS)
-    with pytest.raises(ConfigError, match="exports no policy: end it with MEMORY_EXPORT"):
+    with pytest.raises(ConfigError, match="exports no discipline: end it with AQM_EXPORT"):
         loadable(other, asked())
+
+
+def test_each_in_its_place(own: OwnDiscipline) -> None:
+    with pytest.raises(ConfigError) as error:
+        loadable(own, DisciplineProgram(name="mine", file="./mine.c"))
+    assert error.value.message == (
+        "mine: is a policy of memory, not a discipline; write it as `memory`"
+    )
+    own.source.write_bytes(AQM_TEMPLATE.read_bytes())
+    other = read_own_discipline(own.source, AQM_HEADERS)
+    with pytest.raises(ConfigError) as error:
+        loadable(other, asked())
+    assert error.value.message == (
+        "mine: is a discipline, not a policy of memory; write it as `discipline`"
+    )

@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ NEVER = 2**64 - 1
 
 UNITS = ("bytes", "packets", "cells")
 COUNTS = ("system", "queue")
+SCHEDULERS = ("drr", "strict_priority")
 MODES = ("all", "sample", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -54,10 +55,19 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "config_check": (c_char_p, [c_void_p]),
     "config_get": (c_double, [c_void_p, c_uint32]),
     "config_param": (c_char_p, [c_void_p, c_uint32, c_void_p]),
+    "config_queues": (None, [c_void_p, c_uint32, c_uint32]),
+    "config_queue": (None, [c_void_p, c_uint32, c_uint32, c_uint64]),
+    "config_queue_discipline": (c_int, [c_void_p, c_uint32, c_char_p, c_uint64]),
+    "config_queue_set": (c_int, [c_void_p, c_uint32, c_char_p, c_double]),
+    "config_queue_check": (c_char_p, [c_void_p, c_uint32]),
+    "config_memory": (c_int, [c_void_p, c_char_p, c_uint64]),
+    "config_memory_set": (c_int, [c_void_p, c_char_p, c_double]),
+    "config_memory_limits": (None, [c_void_p, c_void_p]),
+    "queues_seed": (c_uint64, [c_uint64, c_uint32]),
     "tm_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
     "tm_enqueue": (
         c_int,
-        [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 3, c_uint64, c_void_p],
+        [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 4, c_uint64, c_void_p],
     ),
     "tm_describe": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "tm_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
@@ -294,15 +304,17 @@ class Queued:
     mark: bool
     dropped: bool
     reason: int
+    queue: int = 0
+    own_queue_bytes: int = 0
 
     @classmethod
     def exported(cls, fields: Sequence[int]) -> Queued:
         """From what the shim gives."""
-        *numbers, mark, dropped, reason = fields
-        return cls(*numbers, mark=bool(mark), dropped=bool(dropped), reason=reason)
+        *numbers, mark, dropped, reason, queue, own = fields
+        return cls(*numbers, bool(mark), bool(dropped), reason, queue, own)
 
 
-EXPORTED = c_uint64 * 8
+EXPORTED = c_uint64 * 10
 
 
 @dataclass(frozen=True)
@@ -324,6 +336,25 @@ class Parameter:
     first: float
     least: float
     most: float
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One of several queues of a lane.
+
+    Attributes:
+        weight: Its share of the line, with deficit round robin.
+        limit: Its own limit in bytes; 0: none.
+        discipline: Its discipline; None: first in, first out.
+        params: The discipline's.
+        seed: The discipline's.
+    """
+
+    weight: int = 1
+    limit: int = 0
+    discipline: str | None = None
+    params: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
 
 
 class Lane(Owned):
@@ -360,6 +391,50 @@ class Lane(Owned):
             raise ValueError(wrong.decode())
         return self
 
+    def queues(
+        self,
+        queues: Sequence[Queue],
+        scheduler: str = "drr",
+        memory: str = "complete_sharing",
+        **params: Any,
+    ) -> Lane:
+        """Several queues.
+
+        Args:
+            queues: In the order of priority.
+            scheduler: Who is served next.
+            memory: The policy of the memory, which is the lane's limit; or a shared object.
+            params: The policy's; of "static": limits.
+
+        Raises:
+            ValueError: A parameter is unknown or out of range, or they do not go together.
+        """
+        self.call("queues", len(queues), SCHEDULERS.index(scheduler))
+        for number, queue in enumerate(queues):
+            self.call("queue", number, queue.weight, queue.limit)
+            self._queue_discipline(number, queue)
+        if self.call("memory", memory.encode(), 1) != 0:
+            raise ValueError(memory)
+        if memory == "static":
+            limits = params.pop("limits")
+            self.call("memory_limits", (c_uint64 * len(limits))(*limits))
+        for key, value in params.items():
+            if self.call("memory_set", key.encode(), value) != 0:
+                raise ValueError(f"{key}: {value}")
+        return self
+
+    def _queue_discipline(self, number: int, queue: Queue) -> None:
+        if queue.discipline is None:
+            return
+        if self.call("queue_discipline", number, queue.discipline.encode(), queue.seed) != 0:
+            raise ValueError(queue.discipline)
+        for key, value in queue.params.items():
+            if self.call("queue_set", number, key.encode(), value) != 0:
+                raise ValueError(f"{key}: {value}")
+        wrong = self.call("queue_check", number)
+        if wrong is not None:
+            raise ValueError(wrong.decode())
+
     def parameters(self) -> list[Parameter]:
         """The discipline's table."""
         out, found = (c_double * 4)(), []
@@ -395,10 +470,17 @@ class TrafficManager(Owned):
         return int(self.call("configure", lane, config.handle))
 
     def enqueue(
-        self, lane: int, packet: int, size: int, now_ns: int, flow: int = 0, ecn: int = 0
+        self,
+        lane: int,
+        packet: int,
+        size: int,
+        now_ns: int,
+        flow: int = 0,
+        ecn: int = 0,
+        queue: int = 0,
     ) -> tuple[bool, Queued]:
         """Whether it was taken, and its metadata."""
-        taken, (queued,) = self.enqueue_train(lane, packet, [size], now_ns, flow, ecn)
+        taken, (queued,) = self.enqueue_train(lane, packet, [size], now_ns, flow, ecn, queue)
         return taken, queued
 
     def enqueue_train(
@@ -409,6 +491,7 @@ class TrafficManager(Owned):
         now_ns: int,
         flow: int = 0,
         ecn: int = 0,
+        queue: int = 0,
     ) -> tuple[bool, list[Queued]]:
         """Packets as one: whether they were taken, and their metadata.
 
@@ -419,10 +502,11 @@ class TrafficManager(Owned):
             now_ns: When they arrive.
             flow: Whose they are.
             ecn: Their ECN codepoint.
+            queue: Which of the lane's queues they are for.
         """
         n = len(sizes)
         out = (EXPORTED * n)()
-        given = ((c_uint32 * n)(*sizes), n, flow, ecn, now_ns, out)
+        given = ((c_uint32 * n)(*sizes), n, flow, ecn, queue, now_ns, out)
         taken = self.call("enqueue", lane, first_packet, *given)
         return bool(taken), [Queued.exported(each) for each in out]
 
@@ -433,7 +517,7 @@ class TrafficManager(Owned):
 
     def describe(self, lane: int) -> str:
         """A lane's configuration in words."""
-        text = ctypes.create_string_buffer(512)
+        text = ctypes.create_string_buffer(2048)
         self.call("describe", lane, text, len(text))
         return text.value.decode()
 

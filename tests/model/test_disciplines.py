@@ -81,3 +81,42 @@ def test_a_users_own_is_loaded(tmp_path: Path) -> None:
     ]
     assert cards[0].tobytes() == cards[1].tobytes()
     assert (cards[2]["marks"] & MARK_REASON).sum() > 100
+
+
+@pytest.mark.parametrize(
+    ("alone", "queues"),
+    [
+        (
+            Bottleneck(RATE_BPS, LIMIT, discipline=("codel", {})),
+            {"queues": [{"discipline": {"name": "codel"}}, {}]},
+        ),
+        (
+            Bottleneck(RATE_BPS, LIMIT, discipline=("red", {**RED, "seed": 3})),
+            {"queues": [{"discipline": {"name": "red", **RED, "seed": 3}}, {}]},
+        ),
+        (
+            Bottleneck(RATE_BPS, 9000),
+            {"queues": [{}, {}], "memory": {"name": "static", "limits_bytes": [9000, 1]}},
+        ),
+        (
+            Bottleneck(RATE_BPS, LIMIT // 2),
+            {"queues": [{}, {}], "memory": {"name": "complete_partitioning"}},
+        ),
+        (Bottleneck(RATE_BPS, 30_000), {"queues": [{"limit_bytes": 30_000}, {}]}),
+    ],
+    ids=["codel", "red", "static", "partition", "limit"],
+)
+@pytest.mark.parametrize("scheduler", ["drr", "strict_priority"])
+def test_one_of_several_queues_is_a_lane_of_its_own(
+    tmp_path: Path, alone: Bottleneck, queues: dict[str, Any], scheduler: str
+) -> None:
+    """All packets are the first queue's: what leaves, and when, is the same to the byte."""
+    gaps = np.random.default_rng(4).exponential(1.1e6, 3_000).astype(np.int64)
+    capture = records_capture(tcp_records(np.cumsum(gaps), np.full(3_000, 1514), np.zeros(3_000)))
+    several = Bottleneck(RATE_BPS, LIMIT, queues={"scheduler": scheduler, **queues})
+    first, second = (
+        replay(tmp_path / name, capture, bottleneck)
+        for name, bottleneck in (("alone", alone), ("several", several))
+    )
+    assert first.departures == second.departures
+    assert first.postcards["kind"].sum() > 100  # it did drop

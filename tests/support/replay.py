@@ -40,6 +40,7 @@ class Bottleneck:
         arrivals: "frames" or "trains".
         counts: "system" or "queue": until when a packet counts against the limit.
         discipline: As the data plane is told it, beside its name; None: drop-tail.
+        queues: Several queues, as the data plane is told them; None: one.
     """
 
     rate_bps: int = 100_000_000
@@ -50,6 +51,7 @@ class Bottleneck:
     arrivals: str = "frames"
     counts: str = "system"
     discipline: tuple[str, dict[str, Any]] | None = None
+    queues: dict[str, Any] | None = None
 
     def config(self) -> dict[str, Any]:
         """The data plane's JSON."""
@@ -66,6 +68,8 @@ class Bottleneck:
         if self.discipline is not None:
             name, parameters = self.discipline
             config["discipline"] = {"name": name, **parameters}
+        if self.queues is not None:
+            config["queues"] = self.queues
         return config
 
 

@@ -17,6 +17,7 @@ from .objects import discipline_object
 from .tool import DisciplineAbout, ParameterAbout, describe
 
 Asked = TypeVar("Asked", bound=DisciplineProgram)
+NOUNS = {"discipline": "a discipline", "memory": "a policy of memory"}
 QUANTITIES: dict[str, type[Quantity]] = {"time": Duration, "bytes": Size, "probability": Share}
 """Kind of a parameter -> what is written for it."""
 
@@ -33,7 +34,12 @@ def loadable(own: OwnDiscipline, asked: Asked) -> Asked:
         HostError: There is no compiler.
     """
     path = discipline_object(own).path
-    about = about_policy(path) if isinstance(asked, MemoryProgram) else about_object(path)
+    about = about_object(path)
+    wanted = "memory" if isinstance(asked, MemoryProgram) else "discipline"
+    if about.what != wanted:
+        raise ConfigError(
+            f"{own.name}: is {NOUNS[about.what]}, not {NOUNS[wanted]}; write it as `{about.what}`"
+        )
     parameters = tuple(_converted(about, name, value) for name, value in asked.parameters)
     told = {"name": own.name, "file": str(path), "parameters": parameters}
     return asked.model_copy(update=told)
@@ -70,13 +76,6 @@ def _own_or_ours(asked: Asked | None, own: Sequence[OwnDiscipline]) -> Asked | N
 def about_object(path: Path) -> DisciplineAbout:
     """What a compiled discipline says of itself; the object's place has its digest in it."""
     (about,) = describe(path)
-    return about
-
-
-@cache
-def about_policy(path: Path) -> DisciplineAbout:
-    """What a compiled policy of the memory says of itself, likewise."""
-    (about,) = describe(path, "policies")
     return about
 
 

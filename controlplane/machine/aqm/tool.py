@@ -1,4 +1,4 @@
-"""nashbed-aqm: what a queue discipline's parameters are, and what it does with packets."""
+"""nashbed-aqm: what a discipline's or a memory policy's parameters are, and what it does."""
 
 from __future__ import annotations
 
@@ -40,41 +40,40 @@ class ParameterAbout(Message, extra="forbid"):
 
 
 class DisciplineAbout(Message):
-    """A discipline.
+    """A discipline, or a policy of shared memory.
 
     Attributes:
         name: Its name.
+        what: Which of the two.
         help: What it is.
         parameters: Its parameters.
     """
 
     name: str
+    what: Literal["discipline", "memory"] = "discipline"
     help: str
     parameters: tuple[ParameterAbout, ...]
 
 
-def describe(
-    file: Path | None = None, command: Literal["describe", "policies"] = "describe"
-) -> tuple[DisciplineAbout, ...]:
+def describe(file: Path | None = None) -> tuple[DisciplineAbout, ...]:
     """The disciplines that the data plane has, or the one in a shared object.
 
     Args:
         file: The shared object of a user's own; None: ours.
-        command: `policies`: not disciplines but policies of the memory that queues share.
 
     Raises:
         ConfigError: It is no discipline; the loader's words.
         HostError: nashbed-aqm is not built, or fails.
     """
-    said = run([command, *([] if file is None else [str(file)])])
+    said = run(["describe", *([] if file is None else [str(file)])])
     return tuple(
-        read_message(DisciplineAbout, line, f"{NAME}: {command}", HostError)
+        read_message(DisciplineAbout, line, f"{NAME}: describe", HostError)
         for line in said.splitlines()
     )
 
 
 def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """Send packets through a discipline.
+    """Send packets through a discipline, or through four queues with a policy of memory.
 
     Args:
         file: Its shared object.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nashbed-aqm: says what parameters a queue discipline or a policy of the memory that queues share
- * has, and sends packets through a discipline.
+/* nashbed-aqm: says what parameters a queue discipline, or a policy of shared memory, has, and sends
+ * packets through it.
  */
 #include <argp.h>
 #include <inttypes.h>
@@ -11,13 +11,13 @@
 #include "core/aqm_load.h"
 #include "core/discipline.h"
 #include "core/disciplines.h"
-#include "core/policies.h"
 
 static const char doc[] =
-	"What parameters a queue discipline has, or what it does with packets.\v"
-	"DISCIPLINE is one of ours by its name, or a shared object of your own. `describe` writes a "
-	"line of JSON for it, or for each of ours; `policies` likewise for policies of the memory that "
-	"several queues share. `pass` reads packets, a line for each: time in "
+	"What parameters a queue discipline or a policy of shared memory has, or what it does with "
+	"packets.\v"
+	"DISCIPLINE is one of ours by its name, or a shared object of your own with either. `describe` writes a "
+	"line of JSON for it, or for each of our disciplines. `pass` sends packets through it; with a "
+	"policy they are for four queues, by the number of their flow. It reads packets, a line for each: time in "
 	"ns, flow, bytes, ECN codepoint; and writes a line for each that comes out: its number, when, "
 	"whether it departed, whether it is marked, why it was dropped.\n"
 	"Exit status: 0 ok, 2 configuration, 5 internal error.\n"
@@ -33,6 +33,7 @@ enum {
 	OPTION_SET,
 	MOST_SET = 32,
 	ERROR_BYTES = 512,
+	N_QUEUES = 4, /* that share memory */
 };
 
 static const struct argp_option option_table[] = {
@@ -45,7 +46,7 @@ static const struct argp_option option_table[] = {
 
 struct options {
 	const char *command;
-	const char *discipline; /* or policy; NULL: each of ours */
+	const char *discipline; /* NULL: each of ours */
 	uint64_t rate_bps;
 	uint64_t limit;
 	uint64_t seed;
@@ -58,9 +59,8 @@ problem(const struct options *o)
 {
 	bool passes = o->command != NULL && strcmp(o->command, "pass") == 0;
 
-	if (!passes && (o->command == NULL || (strcmp(o->command, "describe") != 0 &&
-					       strcmp(o->command, "policies") != 0)))
-		return "write describe, policies or pass";
+	if (!passes && (o->command == NULL || strcmp(o->command, "describe") != 0))
+		return "write describe or pass";
 	if (passes && (o->discipline == NULL || o->rate_bps == 0 || o->limit == 0))
 		return "pass needs --rate-bps, --limit and a discipline";
 	return NULL;
@@ -115,18 +115,29 @@ static const char *const kind_names[] = {
 	[AQM_FLAG] = "flag",
 };
 
-static const struct aqm_ops *
-find(const char *discipline)
+/* What was asked for: a discipline, or a policy of memory. */
+struct subject {
+	const struct aqm_ops *aqm;
+	const struct memory_ops *memory;
+};
+
+/* One of our disciplines by its name, or what is in a shared object; false with a line for people. */
+static bool
+find(const char *name, struct subject *subject)
 {
 	char why[ERROR_BYTES];
-	const struct aqm_ops *ops = aqm_find(discipline);
 
-	if (ops != NULL)
-		return ops;
-	ops = aqm_load(discipline, why, sizeof(why));
-	if (ops == NULL)
-		fprintf(stderr, "%s\n", why);
-	return ops;
+	*subject = (struct subject){.aqm = aqm_find(name)};
+	if (subject->aqm != NULL)
+		return true;
+	if (memory_is_in(name))
+		subject->memory = memory_load(name, why, sizeof(why));
+	else
+		subject->aqm = aqm_load(name, why, sizeof(why));
+	if (subject->aqm != NULL || subject->memory != NULL)
+		return true;
+	fprintf(stderr, "%s\n", why);
+	return false;
 }
 
 static void
@@ -142,13 +153,8 @@ describe_text(const char *text)
 }
 
 static void
-describe(const char *name, const char *help, const struct aqm_param *params)
+write_params(const struct aqm_param *params)
 {
-	fputs("{\"name\": ", stdout);
-	describe_text(name);
-	fputs(", \"help\": ", stdout);
-	describe_text(help);
-	fputs(", \"parameters\": [", stdout);
 	for (const struct aqm_param *p = params; p->name != NULL; p++) {
 		fputs(p == params ? "{\"name\": " : ", {\"name\": ", stdout);
 		describe_text(p->name);
@@ -161,55 +167,48 @@ describe(const char *name, const char *help, const struct aqm_param *params)
 		describe_text(p->help);
 		putchar('}');
 	}
+}
+
+static void
+describe(const struct subject *subject)
+{
+	const struct aqm_ops *aqm = subject->aqm;
+	const struct memory_ops *memory = subject->memory;
+
+	fputs("{\"name\": ", stdout);
+	describe_text(aqm != NULL ? aqm->name : memory->name);
+	printf(", \"what\": \"%s\", \"help\": ", aqm != NULL ? "discipline" : "memory");
+	describe_text(aqm != NULL ? aqm->help : memory->help);
+	fputs(", \"parameters\": [", stdout);
+	write_params(aqm != NULL ? aqm->params : memory->params);
 	puts("]}");
 }
 
 static int
 describe_all(const struct options *o)
 {
-	const struct aqm_ops *ops;
+	struct subject subject = {0};
 
 	if (o->discipline == NULL) {
-		for (uint32_t i = 0; aqm_disciplines[i] != NULL; i++)
-			describe(aqm_disciplines[i]->name, aqm_disciplines[i]->help,
-				 aqm_disciplines[i]->params);
+		for (uint32_t i = 0; aqm_disciplines[i] != NULL; i++) {
+			subject.aqm = aqm_disciplines[i];
+			describe(&subject);
+		}
 		return EXIT_SUCCESS;
 	}
-	ops = find(o->discipline);
-	if (ops == NULL)
+	if (!find(o->discipline, &subject))
 		return EXIT_WRONG;
-	describe(ops->name, ops->help, ops->params);
-	return EXIT_SUCCESS;
-}
-
-static int
-describe_policies(const struct options *o)
-{
-	char why[ERROR_BYTES];
-	const struct memory_ops *ops;
-
-	if (o->discipline == NULL) {
-		for (uint32_t i = 0; memory_policies[i] != NULL; i++)
-			describe(memory_policies[i]->name, memory_policies[i]->help,
-				 memory_policies[i]->params);
-		return EXIT_SUCCESS;
-	}
-	ops = memory_load(o->discipline, why, sizeof(why));
-	if (ops == NULL) {
-		fprintf(stderr, "%s\n", why);
-		return EXIT_WRONG;
-	}
-	describe(ops->name, ops->help, ops->params);
+	describe(&subject);
 	return EXIT_SUCCESS;
 }
 
 /* Set the parameters that are given; false with a line for people. */
 static bool
-set_parameters(const struct options *o, struct discipline_config *config)
+set_parameters(const struct options *o, const struct aqm_param *params, void *config)
 {
 	for (uint32_t i = 0; i < o->n_set; i++) {
 		size_t length = strcspn(o->set[i], "=");
-		const struct aqm_param *p = config->aqm.ops->params;
+		const struct aqm_param *p = params;
 
 		while (p->name != NULL &&
 		       (strlen(p->name) != length || strncmp(p->name, o->set[i], length) != 0))
@@ -218,7 +217,7 @@ set_parameters(const struct options *o, struct discipline_config *config)
 			fprintf(stderr, "--set %s: there is no such parameter\n", o->set[i]);
 			return false;
 		}
-		if (!aqm_set(p, config->aqm.config, strtod(o->set[i] + length + 1, NULL))) {
+		if (!aqm_set(p, config, strtod(o->set[i] + length + 1, NULL))) {
 			fprintf(stderr, "--set %s: is out of range\n", o->set[i]);
 			return false;
 		}
@@ -257,6 +256,7 @@ pass_all(struct discipline *d)
 			.handle = (void *)number,
 			.bytes = bytes,
 			.flow = flow,
+			.queue = flow % N_QUEUES,
 			.ecn = (uint8_t)ecn,
 		};
 
@@ -269,33 +269,57 @@ pass_all(struct discipline *d)
 
 /* Whether the parameters go together; a line for people where they do not. */
 static bool
-check(struct discipline_config *config)
+go_together(const char *why)
 {
-	const struct aqm_line line = {.rate_bps = config->rate_bps, .limit_bytes = config->limit};
-	const char *why = NULL;
-
-	if (config->aqm.ops->check != NULL)
-		why = config->aqm.ops->check(config->aqm.config, &line);
 	if (why != NULL)
 		fprintf(stderr, "%s\n", why);
 	return why == NULL;
 }
 
+/* A discipline for all packets. */
+static bool
+set_up_aqm(const struct options *o, const struct aqm_ops *aqm, const struct aqm_line *line,
+	   struct discipline_config *config)
+{
+	config->aqm.ops = aqm;
+	config->aqm.seed = o->seed;
+	aqm_defaults(aqm->params, config->aqm.config);
+	return set_parameters(o, aqm->params, config->aqm.config) &&
+	       (aqm->check == NULL || go_together(aqm->check(config->aqm.config, line)));
+}
+
+/* Queues that share their memory by a policy. */
+static bool
+set_up_memory(const struct options *o, const struct memory_ops *policy, const struct aqm_line *line,
+	      struct discipline_config *config)
+{
+	struct memory_setup *setup = &config->queues.memory;
+	struct memory memory;
+
+	config->aqm.ops = &queues_ops;
+	config->queues.n = N_QUEUES;
+	for (uint32_t i = 0; i < N_QUEUES; i++)
+		config->queues.queues[i].weight = 1;
+	setup->ops = policy;
+	setup->seed = o->seed;
+	aqm_defaults(policy->params, setup->config);
+	queues_memory(&config->queues, line, &memory);
+	return set_parameters(o, policy->params, setup->config) &&
+	       (policy->check == NULL || go_together(policy->check(setup->config, &memory)));
+}
+
 static int
 pass(const struct options *o)
 {
-	struct discipline_config config = {
-		.rate_bps = o->rate_bps,
-		.limit = o->limit,
-		.aqm.ops = find(o->discipline),
-		.aqm.seed = o->seed,
-	};
+	const struct aqm_line line = {.rate_bps = o->rate_bps, .limit_bytes = o->limit};
+	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+	struct subject subject;
 	struct discipline *d;
 
-	if (config.aqm.ops == NULL)
+	if (!find(o->discipline, &subject))
 		return EXIT_WRONG;
-	aqm_defaults(config.aqm.ops->params, config.aqm.config);
-	if (!set_parameters(o, &config) || !check(&config))
+	if (subject.aqm != NULL ? !set_up_aqm(o, subject.aqm, &line, &config) :
+				  !set_up_memory(o, subject.memory, &line, &config))
 		return EXIT_WRONG;
 	d = served_ops.create();
 	if (d == NULL)
@@ -313,16 +337,13 @@ pass(const struct options *o)
 int
 main(int argc, char **argv)
 {
-	const struct argp argp = {option_table, take_option, "describe|policies|pass [DISCIPLINE]",
-				  doc,		NULL,	     NULL,
-				  NULL};
+	const struct argp argp = {
+		option_table, take_option, "describe|pass [DISCIPLINE]", doc, NULL, NULL, NULL};
 	struct options options = {.seed = 1};
 
 	argp_err_exit_status = EXIT_WRONG;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (strcmp(options.command, "describe") == 0)
 		return describe_all(&options);
-	if (strcmp(options.command, "policies") == 0)
-		return describe_policies(&options);
 	return pass(&options);
 }

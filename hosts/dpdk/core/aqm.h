@@ -53,8 +53,8 @@ struct queue_packet {
 	 * counts; 32 bits, as in the postcard.
 	 */
 	uint32_t queue_bytes;
-	/* The same of its own queue, where a lane has several, and then as the limit counts. It is
-	 * what a discipline looks at, whether it has the lane to itself or not.
+	/* Of its own queue, where a lane has several, as the limit counts. A discipline looks at its
+	 * line instead, whether it has the lane for itself or not.
 	 */
 	uint32_t own_queue_bytes;
 	uint32_t bytes; /* Ethernet frame without FCS */
@@ -77,6 +77,7 @@ struct aqm_line {
 	/* In the discipline's care: neither what is being sent nor what is being given to it. */
 	uint64_t bytes;
 	uint64_t packets;
+	uint64_t sending_bytes; /* of its packet that is being sent; 0: there is none */
 	/* A packet that the discipline had taken is dropped instead of being sent. */
 	void (*drop)(struct aqm_line *line, struct queue_packet *packet, enum drop_reason reason,
 		     uint64_t now_ns);

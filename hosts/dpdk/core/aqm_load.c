@@ -6,6 +6,8 @@
 
 #include "discipline.h"
 
+#define MEMORY_FUNCTION "nashbed_memory"
+
 static const char *
 problem_of_params(const struct aqm_param *params, size_t config_bytes)
 {
@@ -93,7 +95,7 @@ memory_load(const char *path, char *problem, size_t problem_bytes)
 	const char *why;
 	void *object;
 
-	*(void **)&function = open_function(path, "nashbed_memory",
+	*(void **)&function = open_function(path, MEMORY_FUNCTION,
 					    "exports no policy: end it with MEMORY_EXPORT(ops);",
 					    &object, problem, problem_bytes);
 	if (function == NULL)
@@ -105,4 +107,15 @@ memory_load(const char *path, char *problem, size_t problem_bytes)
 	snprintf(problem, problem_bytes, "%s", why);
 	dlclose(object);
 	return NULL;
+}
+
+bool
+memory_is_in(const char *path)
+{
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	bool is_in = object != NULL && dlsym(object, MEMORY_FUNCTION) != NULL;
+
+	if (object != NULL)
+		dlclose(object);
+	return is_in;
 }

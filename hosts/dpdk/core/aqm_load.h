@@ -11,4 +11,7 @@
 const struct aqm_ops *aqm_load(const char *path, char *problem, size_t problem_bytes);
 const struct memory_ops *memory_load(const char *path, char *problem, size_t problem_bytes);
 
+/* Whether a shared object is a policy of memory. */
+bool memory_is_in(const char *path);
+
 #endif

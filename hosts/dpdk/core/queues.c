@@ -45,10 +45,9 @@ struct state {
 	void *policy;	       /* its state, where it has one */
 	struct aqm_line *line; /* which all share */
 	struct queue queues[QUEUES_MAX];
-	uint32_t waiting;    /* a bit for each queue that has packets */
-	uint32_t to_tell;    /* and for each whose discipline does not know yet that it is empty */
-	uint32_t sender;     /* the queue whose packet is being sent, and counts */
-	uint32_t sent_bytes; /* of that packet; 0: there is none */
+	struct queue *sender; /* whose packet is being sent; NULL: nobody's */
+	uint32_t waiting;     /* a bit for each queue that has packets */
+	uint32_t to_tell;     /* and for each whose discipline does not know yet that it is empty */
 	uint32_t round[QUEUES_MAX], first, n; /* deficit round robin: who has a turn, in order */
 };
 
@@ -326,12 +325,10 @@ pop(struct queue *q, struct queue_packet *packet, uint64_t now_ns)
 	}
 	release(q, packet);
 	s->memory.queues[q->number].sent_bytes += packet->bytes;
-	if (!s->line->counts_sent) {
+	q->line.sending_bytes = packet->bytes;
+	s->sender = q;
+	if (!q->line.counts_sent)
 		count(q, -(int64_t)packet->bytes);
-		return true;
-	}
-	s->sender = q->number;
-	s->sent_bytes = packet->bytes;
 	return true;
 }
 
@@ -369,15 +366,27 @@ serve_first(struct state *s, uint32_t queues, struct queue_packet *packet, uint6
 	return false;
 }
 
+/* What was being sent has left. */
+static void
+settle(struct state *s)
+{
+	struct queue *q = s->sender;
+
+	if (q == NULL)
+		return;
+	if (q->line.counts_sent)
+		count(q, -(int64_t)q->line.sending_bytes);
+	q->line.sending_bytes = 0;
+	s->sender = NULL;
+}
+
 static bool
 dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
 {
 	struct state *s = state;
 
 	s->line = line;
-	if (s->sent_bytes > 0)
-		count(&s->queues[s->sender], -(int64_t)s->sent_bytes);
-	s->sent_bytes = 0;
+	settle(s);
 	if (serve_first(s, s->to_tell & ~s->waiting, packet, now_ns))
 		return true;
 	if (s->config.scheduler == SCHEDULER_DRR)

@@ -134,6 +134,7 @@ serve(struct discipline *d, struct exact_time from)
 {
 	d->free = from;
 	d->is_busy = d->config.aqm.ops->dequeue(d->state, &d->line, &d->sent, from.ns);
+	d->line.sending_bytes = d->is_busy ? d->sent.bytes : 0;
 	if (!d->is_busy)
 		return;
 	release(d, &d->sent);
@@ -147,7 +148,7 @@ static void
 arrive(const struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 {
 	packet->enqueue_ns = packet->dequeue_ns = now_ns;
-	packet->queue_bytes = packet->own_queue_bytes = (uint32_t)d->stats.queue_bytes;
+	packet->queue_bytes = (uint32_t)d->stats.queue_bytes;
 	packet->mark = packet->dropped = false;
 	packet->reason = DROP_LIMIT;
 }
@@ -255,6 +256,7 @@ leave(struct discipline *d, struct queue_packet *packet)
 {
 	*packet = d->sent;
 	d->is_busy = false;
+	d->line.sending_bytes = 0;
 	if (d->config.counts == COUNTS_SYSTEM)
 		d->used -= line_units(&d->config, packet->bytes);
 	d->stats.queue_bytes -= packet->bytes;

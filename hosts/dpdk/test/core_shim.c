@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/aqm_load.h"
 #include "core/collector.h"
 #include "core/delay_line.h"
 #include "core/disciplines.h"
 #include "core/disturbance.h"
 #include "core/lateness.h"
 #include "core/line.h"
+#include "core/policies.h"
 #include "core/prng.h"
 #include "core/round_trips.h"
 #include "core/traffic_manager.h"
@@ -227,28 +229,40 @@ shim_config_delete(struct discipline_config *config)
 	free(config);
 }
 
+static int
+choose(struct aqm_setup *setup, const char *name, uint64_t seed)
+{
+	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
+
+	setup->ops = is_fifo ? &fifo_aqm_ops : aqm_find(name);
+	setup->seed = seed;
+	if (setup->ops == NULL)
+		return -ENOENT;
+	aqm_defaults(setup->ops->params, setup->config);
+	return 0;
+}
+
+static int
+set(const struct aqm_param *params, void *config, const char *name, double value)
+{
+	for (const struct aqm_param *p = params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return aqm_set(p, config, value) ? 0 : -ERANGE;
+	return -ENOENT;
+}
+
 /* Its defaults; 0 or -ENOENT. */
 int
 shim_config_discipline(struct discipline_config *config, const char *name, uint64_t seed)
 {
-	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
-
-	config->aqm.ops = is_fifo ? &fifo_aqm_ops : aqm_find(name);
-	config->aqm.seed = seed;
-	if (config->aqm.ops == NULL)
-		return -ENOENT;
-	aqm_defaults(config->aqm.ops->params, config->aqm.config);
-	return 0;
+	return choose(&config->aqm, name, seed);
 }
 
 /* 0, -ENOENT for a parameter that there is not, -ERANGE. */
 int
 shim_config_set(struct discipline_config *config, const char *name, double value)
 {
-	for (const struct aqm_param *p = config->aqm.ops->params; p->name != NULL; p++)
-		if (strcmp(p->name, name) == 0)
-			return aqm_set(p, config->aqm.config, value) ? 0 : -ERANGE;
-	return -ENOENT;
+	return set(config->aqm.ops->params, config->aqm.config, name, value);
 }
 
 /* What was left out is computed. NULL, or what is wrong. */
@@ -261,6 +275,90 @@ shim_config_check(struct discipline_config *config)
 		return NULL;
 	line_describe(config, &line);
 	return config->aqm.ops->check(config->aqm.config, &line);
+}
+
+/* Several queues, as yet with the policy of complete sharing. */
+void
+shim_config_queues(struct discipline_config *config, uint32_t n, uint32_t scheduler)
+{
+	config->aqm.ops = &queues_ops;
+	config->queues.n = n;
+	config->queues.scheduler = (enum scheduler)scheduler;
+}
+
+void
+shim_config_queue(struct discipline_config *config, uint32_t queue, uint32_t weight, uint64_t limit)
+{
+	config->queues.queues[queue].weight = weight;
+	config->queues.queues[queue].limit_bytes = limit;
+}
+
+/* As those of a lane's discipline. */
+int
+shim_config_queue_discipline(struct discipline_config *config, uint32_t queue, const char *name,
+			     uint64_t seed)
+{
+	return choose(&config->queues.queues[queue].aqm, name, seed);
+}
+
+int
+shim_config_queue_set(struct discipline_config *config, uint32_t queue, const char *name,
+		      double value)
+{
+	struct aqm_setup *setup = &config->queues.queues[queue].aqm;
+
+	return set(setup->ops->params, setup->config, name, value);
+}
+
+const char *
+shim_config_queue_check(struct discipline_config *config, uint32_t queue)
+{
+	struct aqm_setup *setup = &config->queues.queues[queue].aqm;
+	struct aqm_line line = {0}, own;
+
+	if (setup->ops == NULL || setup->ops->check == NULL)
+		return NULL;
+	line_describe(config, &line);
+	queues_line(&config->queues, queue, &line, &own);
+	return setup->ops->check(setup->config, &own);
+}
+
+/* A policy by its name, or by the path of a shared object; 0 or -ENOENT. */
+int
+shim_config_memory(struct discipline_config *config, const char *name, uint64_t seed)
+{
+	struct memory_setup *setup = &config->queues.memory;
+	char problem[256];
+
+	setup->ops = memory_find(name);
+	if (setup->ops == NULL)
+		setup->ops = memory_load(name, problem, sizeof(problem));
+	setup->seed = seed;
+	if (setup->ops == NULL)
+		return -ENOENT;
+	aqm_defaults(setup->ops->params, setup->config);
+	return 0;
+}
+
+int
+shim_config_memory_set(struct discipline_config *config, const char *name, double value)
+{
+	struct memory_setup *setup = &config->queues.memory;
+
+	return set(setup->ops->params, setup->config, name, value);
+}
+
+/* Of the static policy. */
+void
+shim_config_memory_limits(struct discipline_config *config, const uint64_t *limits)
+{
+	memcpy(config->queues.memory.config, limits, config->queues.n * sizeof(*limits));
+}
+
+uint64_t
+shim_queues_seed(uint64_t seed, uint32_t queue)
+{
+	return queues_seed(seed, queue);
 }
 
 /* A parameter of a discipline that was checked. */
@@ -289,7 +387,7 @@ shim_tm_configure(struct traffic_manager *tm, uint32_t lane, const struct discip
 	return traffic_manager_configure(tm, lane, config);
 }
 
-#define EXPORTED 8
+#define EXPORTED 10
 
 static void
 export_packet(const struct queue_packet *packet, uint64_t out[EXPORTED])
@@ -302,15 +400,18 @@ export_packet(const struct queue_packet *packet, uint64_t out[EXPORTED])
 	out[5] = packet->mark;
 	out[6] = packet->dropped;
 	out[7] = packet->reason;
+	out[8] = packet->queue;
+	out[9] = packet->own_queue_bytes;
 }
 
 /* n packets of one flow as one, numbered from first_packet on. 1 taken, 0 dropped; packet, lane,
- * queue_bytes, enqueue_ns, dequeue_ns, mark, dropped, reason of each in out.
+ * queue_bytes, enqueue_ns, dequeue_ns, mark, dropped, reason, queue, own_queue_bytes of each in
+ * out.
  */
 int
 shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet,
-		const uint32_t *bytes, uint32_t n, uint32_t flow, uint32_t ecn, uint64_t now_ns,
-		uint64_t (*out)[EXPORTED])
+		const uint32_t *bytes, uint32_t n, uint32_t flow, uint32_t ecn, uint32_t queue,
+		uint64_t now_ns, uint64_t (*out)[EXPORTED])
 {
 	struct queue_packet packets[TRAIN_PACKETS];
 	bool taken;
@@ -324,6 +425,7 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet
 			.bytes = bytes[i],
 			.flow = flow,
 			.ecn = (uint8_t)ecn,
+			.queue = (uint8_t)queue,
 		};
 	taken = traffic_manager_enqueue(tm, packets, n, now_ns);
 	for (uint32_t i = 0; i < n; i++)

@@ -51,9 +51,8 @@ enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 {
 	struct step *s = state;
 
-	(void)line;
 	(void)now_ns;
-	if (packet->own_queue_bytes > s->threshold_bytes && !aqm_mark(packet)) {
+	if (line->bytes + line->sending_bytes > s->threshold_bytes && !aqm_mark(packet)) {
 		packet->reason = DROP_EARLY;
 		return false;
 	}

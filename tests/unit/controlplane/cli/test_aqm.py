@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.machine.aqm import tool
-from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL
+from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, MEMORY_TEMPLATE
 
 needs_tool = pytest.mark.skipif(
     not AQM_TOOL.is_file() or shutil.which("cc") is None,
@@ -72,6 +72,40 @@ def test_names_that_are_refused(folder: Path, capsys: Capture, name: str, said: 
     assert run(["aqm", "new", name]) == 2
     assert said in capsys.readouterr().err
     assert list(folder.rglob("*.c")) == []
+
+
+@needs_tool
+def test_the_template_of_a_memory_policy_is_one(folder: Path, capsys: Capture) -> None:
+    """It is tried with four queues: the line stays busy, and it drops what exceeds a threshold."""
+    assert run(["aqm", "new", "mine", "--memory"]) == 0
+    assert (folder / "mine.c").read_text() == MEMORY_TEMPLATE.read_text()
+    assert "core/memory.h; try: nashbed aqm check mine.c" in capsys.readouterr().out
+    assert run(["aqm", "check", "mine.c", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["ok"], data["parameters"]) == (True, [{"name": "alpha", "default": "1"}])
+    fares = {each["load"]: each["dropped"] for each in data["loads"]}
+    assert fares["half of the line"] == 0 < fares["a third too much"]
+
+
+@needs_tool
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("MEMORY_ABI", "MEMORY_ABI + 1", "mine: is of another version of memory.h; compile it"),
+        (".threshold = threshold,", "", "mine: has no name, params or threshold in its struct"),
+        ("MEMORY_EXPORT(ops)", "int one", "mine: exports no discipline: end it with AQM_EXPORT"),
+    ],
+)
+def test_what_is_no_policy(capsys: Capture, old: str, new: str, said: str) -> None:
+    text = MEMORY_TEMPLATE.read_text().replace("static uint64_t\nthreshold", "uint64_t\nthreshold")
+    text = text.replace(
+        "static const struct memory_ops",
+        "extern const struct memory_ops ops;\nconst struct memory_ops",
+    )
+    assert old in text
+    Path("mine.c").write_text(text.replace(old, new, 1))
+    assert run(["aqm", "check", "mine.c"]) == 2
+    assert said in capsys.readouterr().err
 
 
 @needs_tool

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,10 +12,19 @@ from hypothesis import strategies as st
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.dscp import CODE_POINTS, Dscp, dscp_text
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.queues import BY_DSCP, FlowKind, Memory, MemorySpec, Queues
+from nashbed.controlplane.contract.queues import (
+    BY_DSCP,
+    TITLES,
+    DynamicThreshold,
+    FlowKind,
+    Memory,
+    MemorySpec,
+    Queues,
+)
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import Duration, Rate
-from pydantic import TypeAdapter
+from nashbed.controlplane.machine.paths import AQM_HEADERS
+from pydantic import TypeAdapter, ValidationError
 from tests.unit.controlplane.conftest import SCENARIO
 
 TWO = "queues: [{name: fast, flows: [bbr]}, {name: rest}]"
@@ -94,6 +105,19 @@ def test_policies_of_the_memory(text: str, program: dict[str, Any], label: str, 
     assert told(text) == {"name": memory.name, **program}
     assert (memory.label, memory.text) == (label, words)
     assert TypeAdapter(MemorySpec).validate_json(memory.model_dump_json()) == memory
+
+
+def test_our_policies_are_cs() -> None:
+    """The names, in the same order, and alpha's default and range."""
+    source = (AQM_HEADERS / "policies.c").read_text()
+    assert re.findall(r'\.name = "(\w+)"', source) == list(TITLES)
+    alpha = re.search(r'"alpha", AQM_REAL, .*?\), ([0-9.]+), ([0-9.]+), ([0-9.]+),', source)
+    assert alpha is not None
+    usual, low, high = map(float, alpha.groups())
+    assert DynamicThreshold().alpha == usual
+    for value, taken in ((low, True), (high, True), (low / 2, False), (high * 2, False)):
+        with nullcontext() if taken else pytest.raises(ValidationError):
+            DynamicThreshold(alpha=value)
 
 
 def test_limits_are_of_the_settings_rate() -> None:

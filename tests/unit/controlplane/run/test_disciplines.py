@@ -135,7 +135,7 @@ def test_a_policy_of_the_memory_is_kept_as_well(tmp_path: Path) -> None:
     ("source", "params", "problem"),
     [
         (OWN_POLICY, "most: 1kB", "half: params.most: there is no such parameter; it has least"),
-        ("int x(void);\nint x(void) { return 1; }\n", "", "exports no policy: end it with"),
+        ("int x(void);\nint x(void) { return 1; }\n", "", "exports no discipline: end it with"),
     ],
 )
 def test_a_policy_that_cannot_be_taken(
