@@ -39,7 +39,7 @@ MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
 MOST_JITTER_NS = 10**8
 """Flows of one trial: their TCP source ports are 10000 + i."""
-NEED_ECN = frozenset({"dctcp"})
+NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -185,7 +185,7 @@ class Hosts(ContractModel):
             the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
             two service times of the bottleneck); a busy machine has it anyway.
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
-            groups that are listed. DCTCP needs it.
+            groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
     """
 
     wmem_max: Size | None = None
@@ -993,7 +993,7 @@ def _check_named_strategies(scenario: Scenario) -> None:
 
 
 def _check_ecn(scenario: Scenario) -> None:
-    """Every name of `hosts.ecn` is known, and DCTCP has what it needs."""
+    """Every name of `hosts.ecn` is known, and DCTCP and its like have what they need."""
     hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
     listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
     for name in listed:
