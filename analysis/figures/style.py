@@ -23,17 +23,20 @@ _KNOWN = {
     "bbr": "#D55E00",
     "reno": "#009E73",
     "bbr2": "#882255",
+    "bbr2_ecn": "#DD8888",
     "bbr3": "#CC79A7",
+    "bbr3_ecn": "#CC77FF",
     "copa": "#117733",
     "copa_default": "#5FAF3F",
     "copa_mvfst": "#0A2A12",
+    "prague": "#0000FF",
     "vivace": "#332288",
     "vivace_kernel": "#7850F0",
     "vegas": "#56B4E9",
     "dctcp": "#E69F00",
 }
 _SPARE = ("#E69F00", "#56B4E9", "#8C6D31", "#666666", "#AA4499", "#44AA99")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",

@@ -12,7 +12,10 @@ from .errors import ConfigError
 CCA_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """A CCA's name, which is its file's stem: the kernel keeps 15 characters."""
 
-SHIPPED_CCAS = ("bbr2", "bbr3", "copa", "copa_default", "copa_mvfst", "vivace", "vivace_kernel")
+SHIPPED_CCAS = (
+    *("bbr2", "bbr2_ecn", "bbr3", "bbr3_ecn", "copa", "copa_default", "copa_mvfst", "prague"),
+    *("vivace", "vivace_kernel"),
+)
 """The names of the CCAs in hosts/cc, apart from the template and the positive control."""
 
 SUFFIX = ".c"

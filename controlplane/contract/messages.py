@@ -958,8 +958,10 @@ class SimulatedPath(Message):
         utilisation: Share of the link that was used.
         mean_queue_bytes: Mean length of the queue.
         drops: Segments that the queue dropped.
+        marks: Segments that it marked.
     """
 
     utilisation: Finite
     mean_queue_bytes: Finite
     drops: Count
+    marks: Count = 0

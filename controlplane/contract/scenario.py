@@ -51,7 +51,7 @@ MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
 MOST_JITTER_NS = 10**8
 """Flows of one trial: their TCP source ports are 10000 + i."""
-NEED_ECN = frozenset({"dctcp"})
+NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
@@ -238,7 +238,7 @@ class Hosts(ContractModel):
             the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
             two service times of the bottleneck); a busy machine has it anyway.
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
-            groups that are listed. DCTCP needs it.
+            groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
     """
 
     wmem_max: Size | None = None
@@ -1113,7 +1113,7 @@ def _check_named_strategies(scenario: Scenario) -> None:
 
 
 def _check_ecn(scenario: Scenario) -> None:
-    """Every name of `hosts.ecn` is known, and DCTCP has what it needs."""
+    """Every name of `hosts.ecn` is known, and DCTCP and its like have what they need."""
     hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
     listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
     for name in listed:

@@ -7,6 +7,9 @@
  * L4S team carries (github:L4STeam/linux). Written from these; no code is theirs. Sources of the
  * constants, deviations, and what the v2alpha of 2019 to 2021 had: README.md here.
  */
+#ifdef BBR_ECN
+#define CC_FLAGS TCP_CONG_NEEDS_ECN
+#endif
 #include "cc.h"
 
 #define BBR_STARTUP_PACING 739 /* 2/ln 2 = 2.885 */
@@ -20,6 +23,9 @@
 #endif
 #define BBR_FULL_LOSS_COUNT 8
 #define BBR_SAVES_UP_ACKS false /* while inflight_hi does not bind */
+#define BBR_ECN_TOO_MUCH(marked, limit) ((marked) >= (limit))
+#define BBR_ECN_CUTS_BW true
+#define BBR_ECN_REPROBE 0
 
 #include "bbr/full_pipe.h"
 #include "bbr/path.h"

@@ -5,6 +5,9 @@
  * of its steps as in Google's implementation (github:google/bbr, branch v3). Written from these; no
  * code is theirs. Sources of the constants and deviations: README.md here.
  */
+#ifdef BBR_ECN
+#define CC_FLAGS TCP_CONG_NEEDS_ECN
+#endif
 #include "cc.h"
 
 #define BBR_STARTUP_PACING 710 /* 4 ln 2 = 2.773 */
@@ -14,6 +17,9 @@
 #define BBR_UP_CWND 576	       /* 2.25 */
 #define BBR_FULL_LOSS_COUNT 6
 #define BBR_SAVES_UP_ACKS true
+#define BBR_ECN_TOO_MUCH(marked, limit) ((marked) > (limit))
+#define BBR_ECN_CUTS_BW false
+#define BBR_ECN_REPROBE 128 /* 1/2 */
 #define BBR_DRAIN_ROUNDS 3
 
 #include "bbr/full_pipe.h"

@@ -57,6 +57,9 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	u8 icsk_ca_state : 5;
+	struct {
+		u8 pending;
+	} icsk_ack;
 };
 
 struct tcp_sock {
@@ -64,9 +67,10 @@ struct tcp_sock {
 	u32 mss_cache, snd_cwnd, snd_cwnd_clamp, snd_ssthresh, prior_cwnd;
 	u32 packets_out, sacked_out, lost_out, retrans_out;
 	u32 delivered, delivered_ce, lost, app_limited, srtt_us, data_segs_out;
-	u32 snd_nxt, snd_una, write_seq;
+	u32 snd_nxt, snd_una, write_seq, rcv_nxt;
 	u64 tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
 	u8 is_cwnd_limited : 1;
+	u8 ecn_flags;
 };
 
 #pragma clang attribute pop
@@ -81,7 +85,11 @@ enum {
 	SK_PACING_NEEDED = 1,
 	SK_PACING_FQ = 2
 };
-#define TCP_CONG_NON_RESTRICTED 1
+#define TCP_ECN_MODE_RFC3168 1
+#define TCP_ECN_DEMAND_CWR 4
+#define TCP_ECN_MODE_ACCECN 16 /* from 6.18; nothing before */
+#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_NOW 16
 
 #define CC_INLINE static __attribute__((always_inline)) inline
 /* A function of numbers only, which the verifier checks once and not at each call. */
@@ -145,6 +153,45 @@ cc_need_pacing(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* The kernel lets eBPF neither write the shift nor choose what is in the IP header. */
+#define cc_set_pacing_shift(sk, shift) ((void)(sk))
+#define cc_send_ect1(sk) ((void)(sk))
+#define cc_rcv_nxt(sk) (cc_tcp(sk)->rcv_nxt)
+#define cc_send_ack(sk, rcv_nxt) bpf_tcp_send_ack(sk, rcv_nxt)
+
+CC_INLINE bool
+cc_has_ecn(struct sock *sk)
+{
+	return cc_tcp(sk)->ecn_flags & (TCP_ECN_MODE_RFC3168 | TCP_ECN_MODE_ACCECN);
+}
+
+CC_INLINE bool
+cc_has_accecn(struct sock *sk)
+{
+	return cc_tcp(sk)->ecn_flags & TCP_ECN_MODE_ACCECN;
+}
+
+CC_INLINE void
+cc_set_ece(struct sock *sk, bool ece)
+{
+	struct tcp_sock *tp = cc_tcp(sk);
+	u8 flags = tp->ecn_flags & ~TCP_ECN_DEMAND_CWR;
+
+	tp->ecn_flags = ece ? flags | TCP_ECN_DEMAND_CWR : flags;
+}
+
+CC_INLINE bool
+cc_ack_is_delayed(struct sock *sk)
+{
+	return ((struct inet_connection_sock *)sk)->icsk_ack.pending & ICSK_ACK_TIMER;
+}
+
+CC_INLINE void
+cc_ack_at_once(struct sock *sk)
+{
+	((struct inet_connection_sock *)sk)->icsk_ack.pending |= ICSK_ACK_NOW;
+}
+
 CC_INLINE u32
 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
@@ -157,6 +204,6 @@ tcp_packets_in_flight(const struct tcp_sock *tp)
 	char _license[] SEC("license") = "Dual BSD/GPL";                                           \
 	SEC(".struct_ops")                                                                         \
 	struct tcp_congestion_ops cc_ops = {                                                       \
-		.name = CC_NAME, .flags = TCP_CONG_NON_RESTRICTED, __VA_ARGS__}
+		.name = CC_NAME, .flags = TCP_CONG_NON_RESTRICTED | (CC_FLAGS), __VA_ARGS__}
 
 #endif

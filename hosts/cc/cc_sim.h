@@ -36,6 +36,7 @@ struct tcp_sock {
 	u32 snd_nxt, snd_una, write_seq;
 	u64 tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
 	u8 is_cwnd_limited, ca_state;
+	bool has_ecn;
 };
 
 #define CC_KERNEL_TYPES_BEGIN
@@ -80,6 +81,17 @@ cc_need_pacing(struct sock *sk)
 	sk->sk_pacing_status = 1;
 }
 
+/* Its receivers acknowledge each segment, and say of each whether it was marked. */
+#define cc_has_ecn(sk) (cc_tcp(sk)->has_ecn)
+#define cc_has_accecn(sk) true
+#define cc_ack_is_delayed(sk) false
+#define cc_set_ece(sk, ece) ((void)(ece))
+#define cc_send_ack(sk, rcv_nxt) ((void)(rcv_nxt))
+#define cc_ack_at_once(sk) ((void)(sk))
+#define cc_rcv_nxt(sk) 0
+#define cc_send_ect1(sk) ((void)(sk))
+#define cc_set_pacing_shift(sk, shift) ((void)(sk))
+
 CC_INLINE u32
 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
@@ -88,6 +100,6 @@ tcp_packets_in_flight(const struct tcp_sock *tp)
 
 #define CC_REGISTER(...)                                                                           \
 	__attribute__((visibility("default"))) struct tcp_congestion_ops cc_ops = {                \
-		.name = CC_NAME, __VA_ARGS__}
+		.name = CC_NAME, .flags = (CC_FLAGS), __VA_ARGS__}
 
 #endif

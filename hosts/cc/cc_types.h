@@ -30,6 +30,8 @@ enum tcp_ca_event {
 	CA_EVENT_CWND_RESTART,
 	CA_EVENT_COMPLETE_CWR,
 	CA_EVENT_LOSS,
+	CA_EVENT_ECN_NO_CE,
+	CA_EVENT_ECN_IS_CE,
 };
 enum tcp_ca_state {
 	TCP_CA_Open,
@@ -39,6 +41,8 @@ enum tcp_ca_state {
 	TCP_CA_Loss,
 };
 
+#define TCP_CONG_NON_RESTRICTED 1
+#define TCP_CONG_NEEDS_ECN 2
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define U32_MAX 0xffffffffu
 #define USEC_PER_SEC 1000000UL

@@ -313,12 +313,13 @@ def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
     assert "Throughput" in page
 
 
-def test_every_ce_mark_reaches_its_sender(nashbed: Nashbed) -> None:
-    """DCTCP over a step: what the queue marks, P4 counts, postcards say, and senders hear of."""
+@pytest.mark.parametrize("cca", ["dctcp", "prague"])
+def test_every_ce_mark_reaches_its_sender(nashbed: Nashbed, cca: str) -> None:
+    """Over a step: what the queue marks, P4 counts, postcards say, and senders hear of."""
     scenario = nashbed.scenario(
         "hosts: {ecn: true}\n", rate="50mbit", rtt="10ms", duration="4s", warmup="1s", mixes="[2]",
     )  # fmt: skip
-    text = scenario.read_text().replace("[cubic, bbr]", "[cubic, dctcp]")
+    text = scenario.read_text().replace("[cubic, bbr]", f"[cubic, {cca}]")
     threshold = "rate: 50mbit, discipline: {step: {threshold: 15kB}}"
     scenario.write_text(text.replace("rate: 50mbit", threshold))
     run_dir = nashbed.run(scenario, "virtual")
@@ -336,6 +337,6 @@ def test_every_ce_mark_reaches_its_sender(nashbed: Nashbed) -> None:
     for flow in range(2):
         own = int(np.count_nonzero(marked & (cards["flow"] == flow)))
         assert own == counters["marked_packets"][flow] > 100
-        # DCTCP's receiver echoes each mark: those of the last round trip are not told any more.
+        # Their receivers echo each mark (RFC 8257), but those of the last round trip.
         heard = samples["delivered_ce"][samples["flow"] == flow].max()
         assert 0.9 * own <= heard <= own

@@ -32,12 +32,14 @@ class SimPath:
         rtt_ms: Base RTT.
         buffer_bdp: Drop-tail buffer in bandwidth-delay products.
         loss_ppm: Segments in a million that are lost at random.
+        mark_bytes: With more queued, segments of controls that need ECN are marked; 0: none.
     """
 
     mbps: float
     rtt_ms: float
     buffer_bdp: float = 2
     loss_ppm: int = 0
+    mark_bytes: int = 0
 
     @property
     def bdp_bytes(self) -> float:
@@ -90,6 +92,7 @@ class SimRun:
     utilisation: float
     mean_queue_bytes: float
     drops: int
+    marks: int
 
     def mean_mbps(self, cca: str) -> float:
         """Mean throughput in Mbit/s of the flows of a CCA."""
@@ -130,6 +133,7 @@ def simulate(
         "seed": seed,
         "loss-ppm": path.loss_ppm,
         "sample-ns": sample_ms * 1e6,
+        "mark-bytes": path.mark_bytes,
     }
     command = [str(SIMULATOR)]
     command += [item for name, value in options.items() for item in (f"--{name}", f"{value:.0f}")]

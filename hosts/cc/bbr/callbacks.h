@@ -20,6 +20,9 @@ bbr_init_model(struct bbr *b, const struct tcp_sock *tp)
 	b->probe_min_at = tp->tcp_mstamp;
 	b->extra_at = tp->tcp_mstamp;
 	b->inflight_hi = BBR_NO_LIMIT;
+	b->bw_hi = BBR_NO_BW;
+	b->ecn_alpha = BBR_UNIT; /* so that the first marks are heeded at once */
+	b->ce = tp->delivered_ce;
 	b->up_count = BBR_NO_LIMIT;
 	bbr_reset_short_term(b);
 }
@@ -38,6 +41,7 @@ CC_OP(void, bbr_init, struct sock *sk)
 	b->prior_cwnd = tp->prior_cwnd;
 	b->loss_round_end = tp->delivered + 1;
 	b->lost = tp->lost;
+	b->echo.rcv_nxt = cc_rcv_nxt(sk);
 	bbr_start_round(b, tp);
 	bbr_history_mark(&b->history, tp);
 	bbr_init_model(b, tp);
@@ -70,12 +74,15 @@ CC_MAIN(bbr_main, sk, rs)
 		return;
 	bbr_count_rounds(b, tp, rs);
 	s = bbr_take_sample(b, tp, rs);
+	bbr_check_startup_marks(sk, b);
+	bbr_note_marks(b, tp);
 	bbr_update_model(sk, b, rs, &s);
 	bbr_set_gains(b);
 	if (bbr_max_bw(b))
 		bbr_set_pacing(sk, b, b->pacing_gain);
 	bbr_set_cwnd(sk, b, rs->acked_sacked);
 	bbr_advance_signals(b, rs, &s);
+	bbr_note_cycle(b, rs, &s);
 	b->ca_state = cc_ca_state(sk);
 	bbr_tell(b);
 }
@@ -86,6 +93,8 @@ CC_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = cc_tcp(sk);
 	struct bbr *b = cc_state(sk);
 
+	if (b && BBR_ECN && (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE))
+		cc_echo_ce(sk, &b->echo, event == CA_EVENT_ECN_IS_CE);
 	if (!b || event != CA_EVENT_TX_START || !tp->app_limited)
 		return;
 	b->idle_restart = true;

@@ -51,6 +51,9 @@ bbr_update_cycle(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 			b->probe_samples = true;
 			bbr_start_up(b, tp, s->bw);
 		}
+	} else if (bbr_may_reprobe(sk, b)) {
+		bbr_start_refill(b, tp);
+		b->up_rounds = bbr_reprobe_rounds(b);
 	} else if (bbr_is_time_to_probe(sk, b)) {
 		bbr_start_refill(b, tp);
 	} else if (b->mode == BBR_DOWN && bbr_is_time_to_cruise(sk, b, inflight)) {

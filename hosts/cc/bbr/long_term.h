@@ -10,6 +10,13 @@
 #include "phases.h"
 #include "sample.h"
 
+CC_INLINE void
+bbr_lower_inflight_hi(struct bbr *b, u32 inflight)
+{
+	b->inflight_hi = inflight;
+	bbr_ecn_lower_bw_hi(b);
+}
+
 /* Once a probe: it lost too much with this in flight. */
 CC_INLINE void
 bbr_handle_too_high(struct sock *sk, struct bbr *b, bool app_limited, u32 inflight)
@@ -19,7 +26,7 @@ bbr_handle_too_high(struct sock *sk, struct bbr *b, bool app_limited, u32 inflig
 	b->too_high = true;
 	b->probe_samples = false;
 	if (!app_limited)
-		b->inflight_hi = max(inflight, least);
+		bbr_lower_inflight_hi(b, max(inflight, least));
 	if (b->mode != BBR_UP)
 		return;
 	b->undo_mode = BBR_UP;
@@ -84,11 +91,14 @@ CC_INLINE void
 bbr_adapt_inflight_hi(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 		      const struct bbr_sample *s)
 {
-	if (bbr_too_lossy(s)) {
+	if (bbr_too_lossy(s) || bbr_too_many_marks(b, rs)) {
 		if (b->probe_samples)
 			bbr_handle_too_high(sk, b, rs->is_app_limited, s->inflight);
 		return;
 	}
+	b->probed_well |= b->probe_samples;
+	if (b->bw_hi != BBR_NO_BW)
+		b->bw_hi = max(b->bw_hi, s->bw);
 	if (b->inflight_hi == BBR_NO_LIMIT)
 		return;
 	b->inflight_hi = max(b->inflight_hi, s->inflight);

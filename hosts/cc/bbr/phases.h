@@ -44,6 +44,7 @@ bbr_start_refill(struct bbr *b, const struct tcp_sock *tp)
 	b->up_rounds = 0;
 	b->up_acked = 0;
 	b->stopped_risky = false;
+	b->probed_well = false;
 	b->acks = BBR_ACKS_REFILLING;
 	bbr_start_round(b, tp);
 	b->mode = BBR_REFILL;

@@ -5,7 +5,7 @@
 #ifndef NASHBED_CC_BBR_SHORT_TERM_H
 #define NASHBED_CC_BBR_SHORT_TERM_H
 
-#include "state.h"
+#include "ecn.h"
 
 CC_INLINE void
 bbr_reset_short_term(struct bbr *b)
@@ -18,27 +18,44 @@ CC_INLINE void
 bbr_reset_signals(struct bbr *b)
 {
 	b->loss_in_round = false;
+	b->ecn_in_round = false;
+	b->loss_in_cycle = false;
+	b->ecn_in_cycle = false;
 	b->bw_latest = 0;
 	b->inflight_latest = 0;
 }
 
 CC_INLINE void
-bbr_lower_bounds(struct bbr *b, u32 cwnd)
+bbr_loss_lower_bounds(struct bbr *b)
 {
 	u64 bw;
 	u32 inflight;
 
-	if (bbr_is_probing(b) || !b->loss_in_round)
-		return;
-	if (b->bw_lo == BBR_NO_BW)
-		b->bw_lo = bbr_max_bw(b);
-	if (b->inflight_lo == BBR_NO_LIMIT)
-		b->inflight_lo = cwnd;
 	bw = cc_div(b->bw_lo * BBR_BETA_PERCENT, 100);
 	bw = max(bw, b->bw_latest);
 	b->bw_lo = max_t(u64, bw, 1);
 	inflight = bbr_percent(b->inflight_lo, BBR_BETA_PERCENT);
 	b->inflight_lo = max(inflight, b->inflight_latest);
+}
+
+CC_INLINE void
+bbr_lower_bounds(struct bbr *b, u32 cwnd)
+{
+	u32 inflight;
+	u64 bw;
+
+	if (bbr_is_probing(b) || (!b->loss_in_round && !b->ecn_in_round))
+		return;
+	if (b->bw_lo == BBR_NO_BW && (b->loss_in_round || BBR_ECN_CUTS_BW))
+		b->bw_lo = bbr_max_bw(b);
+	if (b->inflight_lo == BBR_NO_LIMIT)
+		b->inflight_lo = cwnd;
+	inflight = b->inflight_lo;
+	bw = b->bw_lo;
+	if (b->loss_in_round)
+		bbr_loss_lower_bounds(b);
+	if (b->ecn_in_round)
+		bbr_ecn_lower_bounds(b, inflight, bw);
 }
 
 /* Samples that the application limited count only where they are the best. */
@@ -80,6 +97,7 @@ bbr_update_signals(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 	if (b->loss_round_start) {
 		bbr_lower_bounds(b, tp->snd_cwnd);
 		b->loss_in_round = false;
+		b->ecn_in_round = false;
 	}
 }
 

@@ -26,6 +26,16 @@ bbr_check_startup_losses(struct sock *sk, struct bbr *b, const struct bbr_sample
 	b->loss_events = 0;
 }
 
+/* At the end of a round: marks show that the pipe is full. */
+CC_INLINE void
+bbr_check_startup_marks(struct sock *sk, struct bbr *b)
+{
+	if (!bbr_update_ecn_alpha(sk, b))
+		return;
+	b->full_reached = true;
+	b->inflight_hi = bbr_startup_inflight(sk, b);
+}
+
 CC_INLINE void
 bbr_check_drain(struct sock *sk, struct bbr *b)
 {

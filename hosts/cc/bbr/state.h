@@ -50,8 +50,14 @@ enum bbr_acks {
 	BBR_ACKS_STOPPING,
 };
 
+/* Whether it answers marks: ecn.h. */
+#ifndef BBR_ECN
+#define BBR_ECN false
+#endif
+
 struct bbr {
 	struct cc_told told;
+	struct cc_echo echo;
 	u64 bw_max[2]; /* best of this cycle, and of the last */
 	u64 bw_lo;     /* short-term bound, after losses */
 	u64 bw_latest; /* best of this round */
@@ -70,6 +76,11 @@ struct bbr {
 	u32 up_acked, up_rounds;
 	u32 extra[2], extra_rounds, extra_acked;
 	u32 prior_cwnd, init_cwnd, lost, loss_events;
+	u64 bw_hi;		       /* long-term bound of BBRv2, after marks */
+	u32 ecn_delivered, ecn_marked; /* tp->delivered, tp->delivered_ce when alpha was updated */
+	u32 ecn_alpha;		       /* share of marked segments, a moving average in 1/256 */
+	u32 ecn_rounds;		       /* in succession with too much of it */
+	u32 ce;			       /* tp->delivered_ce at the last acknowledgement */
 	u16 pacing_gain, cwnd_gain;
 	u8 mode, acks, full_rounds, ca_state, undo_mode;
 	bool full_now;	   /* the pipe is full, says this probe */
@@ -78,6 +89,8 @@ struct bbr {
 	bool probe_samples; /* samples show what probing did */
 	bool too_high;	    /* the last probe lost too much */
 	bool stopped_risky; /* the last probe stopped at inflight_hi, as a precaution */
+	bool ecn_eligible, ecn_in_round, ecn_in_cycle, loss_in_cycle;
+	bool probed_well; /* this probe had a sample without too much */
 	bool idle_restart, rtt_round_done, seen_rtt;
 	struct bbr_history history;
 };
@@ -115,6 +128,7 @@ bbr_bw(const struct bbr *b)
 {
 	u64 most = bbr_max_bw(b);
 
+	most = min(most, b->bw_hi);
 	return min(most, b->bw_lo);
 }
 

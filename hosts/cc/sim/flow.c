@@ -71,6 +71,7 @@ transmit_one(struct sim_flow *flow, u32 sequence, u64 now_ns, sim_transmit trans
 	segment->first_sent_us = flow->first_sent_us;
 	segment->prior_us = tp->delivered_mstamp;
 	segment->delivered = tp->delivered;
+	segment->delivered_ce = tp->delivered_ce;
 	segment->app_limited = tp->app_limited != 0;
 	segment->order = flow->next_order;
 	flow->sent_sequence[flow->next_order++ % SIM_WINDOW] = sequence;
@@ -178,6 +179,7 @@ take_sample(struct sim_flow *flow, const struct sim_segment *segment, struct rat
 	if (rs->prior_mstamp && cc_before(segment->delivered, rs->prior_delivered))
 		return;
 	rs->prior_delivered = segment->delivered;
+	rs->delivered_ce = (s32)(tp->delivered_ce - segment->delivered_ce);
 	rs->prior_mstamp = max(segment->prior_us, 1ULL);
 	rs->is_app_limited = segment->app_limited;
 	rs->is_retrans = segment->retransmitted;
@@ -293,14 +295,16 @@ enter_recovery(struct sim_flow *flow, u8 state)
 }
 
 static void
-follow_recovery(struct sim_flow *flow, const struct rate_sample *rs)
+follow_recovery(struct sim_flow *flow, const struct rate_sample *rs, bool ce)
 {
 	struct tcp_sock *tp = &flow->tp;
 
-	if (rs->losses && tp->ca_state == TCP_CA_Open)
+	if (rs->losses && tp->ca_state < TCP_CA_Recovery)
 		enter_recovery(flow, TCP_CA_Recovery);
-	else if (tp->ca_state >= TCP_CA_Recovery && !cc_before(tp->snd_una, flow->recovery_end))
+	else if (tp->ca_state != TCP_CA_Open && !cc_before(tp->snd_una, flow->recovery_end))
 		change_state(flow, TCP_CA_Open);
+	if (ce && tp->ca_state == TCP_CA_Open)
+		enter_recovery(flow, TCP_CA_CWR);
 }
 
 static void
@@ -326,6 +330,7 @@ flow_acknowledge(struct sim_flow *flow, u64 now_ns, const struct sim_ack *ack)
 	tp->tcp_mstamp = now_ns / NS_PER_US;
 	tp->tcp_clock_cache = now_ns;
 	flow->last_ack_ns = now_ns;
+	tp->delivered_ce += ack->ce;
 	if (!cc_before(ack->sequence, tp->snd_una) && !cc_before(ack->sequence, ack->cumulative))
 		deliver(flow, ack->sequence, &rs);
 	advance(flow, ack->cumulative, &rs);
@@ -337,7 +342,7 @@ flow_acknowledge(struct sim_flow *flow, u64 now_ns, const struct sim_ack *ack)
 	if (rs.prior_mstamp)
 		rs.delivered = (s32)(tp->delivered - rs.prior_delivered);
 	smooth_rtt(flow, rs.rtt_us);
-	follow_recovery(flow, &rs);
+	follow_recovery(flow, &rs, ack->ce);
 	judge_usage(flow);
 	flow->ops->cong_control(&tp->sk, ack->cumulative, 0, &rs);
 	tp->snd_cwnd = max(tp->snd_cwnd, 1u);

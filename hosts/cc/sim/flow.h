@@ -16,6 +16,7 @@ struct sim_segment {
 	u64 first_sent_us; /* of the sample that its acknowledgement ends */
 	u64 prior_us;	   /* when what was delivered before it left had been delivered */
 	u32 delivered;	   /* until it left */
+	u32 delivered_ce;  /* and marked */
 	u32 order;	   /* of transmissions */
 	bool sacked, lost, retransmitted, app_limited;
 };
@@ -31,6 +32,7 @@ struct sim_ack {
 	u64 at_ns;
 	u32 sequence;	/* of the segment that caused it */
 	u32 cumulative; /* the first that is missing */
+	bool ce;	/* the segment was marked */
 };
 
 struct sim_acks {

@@ -22,6 +22,9 @@ network_init(struct sim_network *network, const struct sim_path *path, u64 seed,
 {
 	*network = (struct sim_network){
 		.path = *path, .flows = flows, .flow_count = count, .prng = seed};
+	for (u32 i = 0; i < count; i++)
+		flows[i]->tp.has_ecn =
+			path->mark_bytes && (flows[i]->ops->flags & TCP_CONG_NEEDS_ECN);
 	if (event_heap_init(&network->events, count * SOURCES) < 0)
 		return -1;
 	for (u32 i = 0; i < count; i++)
@@ -76,6 +79,8 @@ transmit(void *context, struct sim_flow *flow, u32 sequence)
 		network->drops++;
 		return;
 	}
+	ack->ce = flow->tp.has_ecn && queue_bytes > network->path.mark_bytes;
+	network->marks += ack->ce;
 	network->idle_from_ns =
 		max(network->idle_from_ns, network->now_ns) + serialisation_ns(network);
 	count_departure(network, queue_bytes + SIM_FRAME_BYTES);
@@ -139,6 +144,7 @@ void
 network_forget(struct sim_network *network)
 {
 	network->drops = 0;
+	network->marks = 0;
 	network->departed_bytes = 0;
 	network->queue_integral = 0;
 	network->measured_from_ns = network->now_ns;

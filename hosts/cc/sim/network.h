@@ -15,7 +15,8 @@ struct sim_path {
 	u64 rate_bps;
 	u64 rtt_ns; /* base RTT */
 	u64 buffer_bytes;
-	u64 loss_ppm; /* segments that are lost at random, before the bottleneck */
+	u64 mark_bytes; /* with more queued, segments of flows that need ECN are marked; 0: none */
+	u64 loss_ppm;	/* segments that are lost at random, before the bottleneck */
 };
 
 struct sim_network {
@@ -27,7 +28,7 @@ struct sim_network {
 	u64 idle_from_ns; /* when the bottleneck has sent all that it holds */
 	uint64_t prng;
 	/* Since the warm-up */
-	u64 drops, departed_bytes;
+	u64 drops, marks, departed_bytes;
 	double queue_integral; /* bytes x ns, at departures */
 	u64 measured_from_ns;
 };

@@ -16,6 +16,8 @@ const char sim_usage[] =
 	"  --buffer-bytes N  the bottleneck's buffer (default 500000)\n"
 	"  --duration-ns N   how long (default 30000000000)\n"
 	"  --warmup-ns N     what is not counted at the beginning (default 5000000000)\n"
+	"  --mark-bytes N    with more than this queued, segments of controls that need ECN are\n"
+	"                    marked (default 0: none are)\n"
 	"  --seed N          of starts, random loss and the controls' random numbers (default 1)\n"
 	"  --loss-ppm N      segments in a million that are lost at random (default 0)\n"
 	"  --sample-ns N     a sample of each flow so often (default 0: none)\n"
@@ -33,6 +35,7 @@ enum {
 	SEED,
 	LOSS,
 	SAMPLE,
+	MARK,
 	HELP,
 };
 
@@ -45,6 +48,7 @@ static const struct option options_table[] = {
 	{"seed", required_argument, NULL, SEED},
 	{"loss-ppm", required_argument, NULL, LOSS},
 	{"sample-ns", required_argument, NULL, SAMPLE},
+	{"mark-bytes", required_argument, NULL, MARK},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0},
 };
@@ -55,7 +59,8 @@ number_of(struct sim_options *options, int option)
 	u64 *const numbers[] = {&options->path.rate_bps,     &options->path.rtt_ns,
 				&options->path.buffer_bytes, &options->duration_ns,
 				&options->warmup_ns,	     &options->seed,
-				&options->path.loss_ppm,     &options->sample_ns};
+				&options->path.loss_ppm,     &options->sample_ns,
+				&options->path.mark_bytes};
 
 	return numbers[option - RATE];
 }

@@ -69,10 +69,10 @@ end(const struct sim_network *network)
 	double seconds = measured_s(network);
 	double bits = (double)network->departed_bytes * BITS_PER_BYTE;
 
-	return json_pack("{s:s, s:f, s:f, s:I}", "event", "end", "utilisation",
+	return json_pack("{s:s, s:f, s:f, s:I, s:I}", "event", "end", "utilisation",
 			 bits / seconds / (double)network->path.rate_bps, "mean_queue_bytes",
 			 network->queue_integral * S_PER_NS / seconds, "drops",
-			 (json_int_t)network->drops);
+			 (json_int_t)network->drops, "marks", (json_int_t)network->marks);
 }
 
 int
