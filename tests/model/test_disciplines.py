@@ -119,4 +119,4 @@ def test_one_of_several_queues_is_a_lane_of_its_own(
         for name, bottleneck in (("alone", alone), ("several", several))
     )
     assert first.departures == second.departures
-    assert first.postcards["kind"].sum() > 100  # it did drop
+    assert first.postcards["kind"].sum() > 20  # it did drop
