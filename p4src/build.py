@@ -35,8 +35,6 @@ from typing import Any
 P4SRC = Path(__file__).resolve().parent
 CARRIED = "carried over from"
 """In the stamp of an artefact that was kept when its sources changed in nothing that it has."""
-BY_HAND = "edited by hand from"
-"""In the stamp of one that was edited where no compiler was at hand; `make p4` replaces it."""
 OLDEST = (1, 2, 5)
 """The oldest release of p4c that the programs were compiled with."""
 
@@ -183,8 +181,7 @@ def stamp_of(artefact: Artefact) -> str:
 
 def is_carried(artefact: Artefact) -> bool:
     """Whether an artefact is an earlier compilation's than its sources are."""
-    text = artefact.path.read_text() if artefact.path.exists() else ""
-    return CARRIED in text or BY_HAND in text
+    return artefact.path.exists() and CARRIED in artefact.path.read_text()
 
 
 def carry(target: str) -> int:
