@@ -23,6 +23,7 @@ from ..results.sweep import (
     lines,
     lines_by_kernel,
     mixed_states,
+    settings_by_discipline,
     settings_by_kernel,
     without_kernel,
 )
@@ -36,6 +37,7 @@ from .correlation import draw_model_assumptions, draw_share_against_share, draw_
 from .delay_over_time import draw_rtt_alone, draw_rtt_over_time, draw_tap_delay
 from .dynamics import draw_dynamics
 from .equilibria import draw_equilibria_by_buffer, draw_equilibrium_by_length
+from .equilibrium_map import draw_equilibrium_map
 from .pairs import draw_pair_equilibria, draw_pair_lines, draw_tournament
 from .queue_over_time import draw_queue_over_time
 from .style import house_style, save
@@ -191,6 +193,7 @@ def _run_sketches(
     for line in lines(measures.run.settings):
         yield from _line_sketches(measures, line, equilibria)
     yield from _kernel_sketches(measures, equilibria)
+    yield from _discipline_sketches(measures, equilibria)
     yield Sketch(
         "equilibrium_by_length",
         "",
@@ -375,6 +378,28 @@ def _kernel_sketches(
             partial(draw_throughput_by_kernel, measures, settings, equilibria,
                     references(measures, settings[0])),
         )  # fmt: skip
+
+
+def _discipline_sketches(
+    measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
+) -> Iterator[Sketch]:
+    """What is drawn where queue disciplines and buffers were swept."""
+    for settings in settings_by_discipline(measures.run.settings):
+        first, second = measures.strategies[:2]
+        plain = settings[0].model_copy(update={"discipline": None})
+        shared = SweepLine("buffer", (plain,))
+        yield Sketch(
+            "equilibrium_map",
+            "",
+            shared.label,
+            f"Equilibrium by queue discipline and buffer, {shared.title}",
+            f"Flows that run {first} where the lead per flow ends (crosses zero), and the 95 % "
+            f"interval of that; the others run {second}. Several numbers: several equilibria. "
+            "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
+            "wherever one begins. Not known: too few mixes were measured."
+            + _condition(equilibria[s.label] for s in settings),
+            partial(draw_equilibrium_map, measures, settings, equilibria),
+        )
 
 
 def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:

@@ -93,6 +93,23 @@ def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepLine, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
+def settings_by_discipline(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
+    """Groups of settings that differ in queue discipline and buffer alone, two of each at least.
+
+    Args:
+        settings: The run's settings.
+    """
+    groups: dict[object, list[Setting]] = {}
+    for setting in settings:
+        without = setting.model_copy(update={"discipline": None})
+        groups.setdefault(_rest(without, "buffer"), []).append(setting)
+    return [
+        tuple(group)
+        for group in groups.values()
+        if len({s.queue.label for s in group}) > 1 and len({s.buffer_bytes for s in group}) > 1
+    ]
+
+
 def without_kernel(setting: Setting) -> Setting:
     """What settings that differ in their guest kernel alone share."""
     return setting.model_copy(update={"kernel": ""})

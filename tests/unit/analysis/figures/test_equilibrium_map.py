@@ -1,0 +1,105 @@
+"""The map of equilibria by queue discipline and buffer: which setting stands in which cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
+from nashbed.analysis.figures.catalogue import _discipline_sketches
+from nashbed.analysis.figures.equilibrium_map import NOT_KNOWN, draw_equilibrium_map
+from nashbed.analysis.figures.style import share_colours
+from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.sweep import settings_by_discipline
+from nashbed.controlplane.contract.trial import Setting
+from tests.support.drawn import texts
+from tests.unit.analysis.made_measures import made
+
+FLOWS = 10
+SCENARIO: dict[str, Any] = {
+    "strategies": ["cubic", "bbr"],
+    "flows": [{"name": "main", "count": FLOWS, "base_rtt": "40ms"}],
+}
+SWEEP: dict[str, Any] = {"discipline": ["droptail", "codel"], "buffer": ["5bdp", "1bdp"]}
+FACTORS = (0.998, 1.0, 1.002)
+
+
+def per_flow(setting: Setting, strategy: str, others: int) -> float:
+    """Under drop-tail the lead of bbr ends at 4 flows (1 BDP) or 8 (5 BDP), under CoDel never."""
+    if strategy == "cubic":
+        return 10e6
+    if setting.queue.name == "codel":
+        return 11e6
+    return 10e6 + 0.2e6 * (3 + setting.buffer_bdp - others)
+
+
+def measures(**changes: Any) -> RunMeasures:
+    return made({**SCENARIO, "sweep": SWEEP, **changes}, per_flow, factors=FACTORS)
+
+
+def drawn(run: RunMeasures):
+    (settings,) = settings_by_discipline(run.run.settings)
+    by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
+    return draw_equilibrium_map(run, settings, by_label)
+
+
+def test_cells() -> None:
+    figure = drawn(measures())
+    assert figure is not None
+    (ax,) = figure.axes
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["1 BDP", "5 BDP"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["drop-tail", "CoDel"]
+    written = {
+        (round(t.get_position()[0]), round(t.get_position()[1])): t.get_text()
+        for t in ax.texts
+        if t.get_fontsize() > 7
+    }
+    # In flows of cubic; columns are buffers, rows disciplines.
+    assert float(written[0, 0]) == pytest.approx(6, abs=0.3)
+    assert float(written[1, 0]) == pytest.approx(2, abs=0.3)
+    assert written[0, 1] == written[1, 1] == "0"
+
+
+def test_an_interval_stands_below_its_equilibrium() -> None:
+    figure = drawn(measures())
+    assert figure is not None
+    spans = [t.split(" to ") for t in texts(figure.axes[0]) if " to " in t]
+    assert spans and all(float(low) <= float(high) for low, high in spans)
+
+
+def test_the_colour_is_of_the_share_that_runs_the_first() -> None:
+    figure = drawn(measures())
+    assert figure is not None
+    faces = [p.get_facecolor() for p in figure.axes[0].patches if isinstance(p, Rectangle)]
+    expected = share_colours("bbr", "cubic")(0.0)
+    assert expected in faces
+    assert to_rgb(NOT_KNOWN) not in [face[:3] for face in faces]
+
+
+def test_where_nobody_can_be_told_from_an_equilibrium_any_mix_is_one() -> None:
+    def equal(setting: Setting, strategy: str, others: int) -> float:
+        if setting.queue.name == "codel":
+            return 10e6
+        return per_flow(setting, strategy, others)
+
+    run = made({**SCENARIO, "sweep": SWEEP}, equal, factors=FACTORS)
+    figure = drawn(run)
+    assert figure is not None
+    assert texts(figure.axes[0]).count("any") == 2
+
+
+def test_needs_two_disciplines_and_two_buffers() -> None:
+    alone = measures(sweep={"discipline": ["droptail", "codel"]})
+    assert settings_by_discipline(alone.run.settings) == []
+    assert list(_discipline_sketches(alone, {})) == []
+
+
+def test_of_several_strategies_there_is_none() -> None:
+    run = made(
+        {**SCENARIO, "strategies": ["cubic", "bbr", "copa"],
+         "sweep": {**SWEEP, "mixes": {"pairs": "all"}}},
+        per_flow,
+    )  # fmt: skip
+    assert drawn(run) is None
