@@ -26,12 +26,6 @@ LOST, MARKED = "#B2182B", "#4D9221"
 BARS: dict[str, Any] = {
     "capsize": 2.0, "elinewidth": 1.0, "markersize": 5.0, "linestyle": "none", "zorder": 4,
 }  # fmt: skip
-    "capsize": 2.0,
-    "elinewidth": 1.0,
-    "markersize": 5.0,
-    "linestyle": "none",
-    "zorder": 4,
-}
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,7 @@ def _run_sketches(
         yield from _line_sketches(measures, line, equilibria)
     yield from _kernel_sketches(measures, equilibria)
     yield from _discipline_sketches(measures, equilibria)
+    yield from _side_by_side_sketches(measures)
     yield Sketch(
         "equilibrium_by_length",
         "",
@@ -370,7 +371,27 @@ def _kernel_sketches(
 def _discipline_sketches(
     measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
 ) -> Iterator[Sketch]:
-    """What is drawn where queue disciplines were swept, and where buffers were as well."""
+    """What is drawn where queue disciplines and buffers were swept."""
+    for settings in settings_by_discipline(measures.run.settings):
+        first, second = measures.strategies[:2]
+        plain = settings[0].model_copy(update={"discipline": None})
+        shared = SweepLine("buffer", (plain,))
+        yield Sketch(
+            "equilibrium_map",
+            "",
+            shared.label,
+            f"Equilibrium by queue discipline and buffer, {shared.title}",
+            f"Flows that run {first} where the lead per flow ends (crosses zero), and the 95 % "
+            f"interval of that; the others run {second}. Several numbers: several equilibria. "
+            "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
+            "wherever one begins. Not known: too few mixes were measured."
+            + _condition(equilibria[s.label] for s in settings),
+            partial(draw_equilibrium_map, measures, settings, equilibria),
+        )
+
+
+def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
+    """What is drawn where queue disciplines were swept."""
     for settings in beside_disciplines(measures.run.settings)[:MAX_SETTINGS]:
         plain = settings[0].model_copy(update={"discipline": None})
         shared = SweepLine("buffer", (plain,))
@@ -390,22 +411,6 @@ def _discipline_sketches(
                 "over repetitions, if there are any.",
                 partial(draw_by_discipline, measures, settings, state),
             )
-    for settings in settings_by_discipline(measures.run.settings):
-        first, second = measures.strategies[:2]
-        plain = settings[0].model_copy(update={"discipline": None})
-        shared = SweepLine("buffer", (plain,))
-        yield Sketch(
-            "equilibrium_map",
-            "",
-            shared.label,
-            f"Equilibrium by queue discipline and buffer, {shared.title}",
-            f"Flows that run {first} where the lead per flow ends (crosses zero), and the 95 % "
-            f"interval of that; the others run {second}. Several numbers: several equilibria. "
-            "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
-            "wherever one begins. Not known: too few mixes were measured."
-            + _condition(equilibria[s.label] for s in settings),
-            partial(draw_equilibrium_map, measures, settings, equilibria),
-        )
 
 
 def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State]:

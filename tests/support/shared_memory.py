@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from nashbed.controlplane.contract.queues import Queues
 from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
+from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.store.tables import TABLES
+
+from .synthetic_run import SCENARIO, RunWriter
 
 Threshold = Callable[[int, int], float]
 """(total bytes of the memory, bytes of all queues) -> what each queue may have."""
@@ -150,3 +158,56 @@ def loaded(memory: SharedMemory, packets: int, flows: int, seed: int) -> SharedM
         flow = rng.randrange(flows)
         memory.arrive(now, flow, flow % memory.queues, rng.choice((100, 700, 1500, 1500)))
     return memory
+
+
+def queues_of(alpha: float) -> Queues:
+    """Two queues, `bulk` and `voice`, with dynamic thresholds."""
+    memory = {"dynamic_threshold": {"alpha": alpha}}
+    named = [{"name": "bulk", "flows": ["cubic"]}, {"name": "voice", "limit": "10kB"}]
+    return Queues.model_validate({"memory": memory, "queues": named})
+
+
+def write_shared_run(path: Path, alphas: Sequence[float], trials: int = 1) -> Path:
+    """A run of two flows of each of two strategies, each strategy in a queue of its own.
+
+    Postcards and what is said of the queues are the model's; all else is the synthetic run's.
+    """
+    writer = RunWriter(path, {**SCENARIO, "trials": trials})
+    (plain,) = writer.settings()
+    planned = []
+    for alpha in alphas:
+        queues = queues_of(alpha)
+        setting = plain.model_copy(update={"label": f"alpha{alpha:g}", "queues": queues})
+        for repetition in range(trials):
+            folder = writer.add(setting, (2,), repetition)
+            _with_queues(folder, writer, alpha, repetition)
+            planned.append((setting, (2,), repetition))
+    return writer.finish(planned)
+
+
+def _with_queues(folder: Path, writer: RunWriter, alpha: float, seed: int) -> None:
+    path = folder / "trial.json"
+    record = TrialRecord.model_validate_json(path.read_bytes())
+    flow = writer.scenario.flows[0]
+    program = queues_of(alpha).program(writer.scenario.bottleneck.rate, flow.base_rtt)
+    applied = record.applied.model_copy(update={"queues": program})
+    path.write_text(record.model_copy(update={"applied": applied}).model_dump_json(indent=1))
+    memory = SharedMemory(record.applied.rate_bps, record.applied.buffer_bytes, 2, dynamic(alpha))
+    rng, now = random.Random(seed), 0
+    while now < record.duration_ns:
+        # Flows 0 and 1, of the first queue, send without an end; the others in bursts.
+        now += round(rng.expovariate(1 / 1_150_000))
+        memory.arrive(now, rng.randrange(2), 0, 1514)
+        if rng.random() < 0.01:
+            for _ in range(rng.randrange(1, 60)):
+                memory.arrive(now, 2 + rng.randrange(2), 1, 1514)
+    write_postcards(folder, memory.postcards())
+
+
+def write_postcards(folder: Path, columns: dict[str, Any]) -> None:
+    """Write postcards as a trial's table; what is not given is 0."""
+    later = {"queue": pa.uint8(), "own_queue_bytes": pa.uint32()}
+    kinds = {field.name: field.type for field in TABLES["postcards"]} | later
+    zero = np.zeros(len(columns["flow"]), np.int64)
+    table = {name: pa.array(columns.get(name, zero)).cast(kind) for name, kind in kinds.items()}
+    pq.write_table(pa.table(table), folder / "postcards.parquet", compression="zstd")
