@@ -110,7 +110,8 @@ def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
 
 def conditions_text(setting: Setting) -> str:
     """What else distinguishes a setting than rate, base RTT, buffer and loss; often nothing."""
-    parts = [] if setting.discipline is None else [setting.discipline.text]
+    several = setting.discipline is not None or setting.queues is not None
+    parts = [setting.queue_text] if several else []
     parts += [f"kernel {setting.kernel}"] if setting.kernel else []
     parts += [] if setting.start is None else [start_text(setting.start)]
     return "".join(f", {part}" for part in parts)

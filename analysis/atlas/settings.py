@@ -142,7 +142,7 @@ def _share_of_bbr(found: SettingEquilibria) -> float | None:
     setting = found.setting
     if set(found.strategies) != {"cubic", "bbr"} or len(set(setting.base_rtt_ns)) > 1:
         return None
-    if found.table.pairs or setting.random_loss_ppb or not setting.queue.is_droptail:
+    if found.table.pairs or setting.random_loss_ppb or not setting.is_droptail:
         return None
     ends = () if found.ends is None else found.ends.intervals
     second = [interval.at for interval in ends if interval.sure and interval.at is not None]

@@ -58,6 +58,9 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
 
 def problem_of_queue(setting: Setting) -> str | None:
     """Why the models do not describe the queue of a setting; None if they do."""
+    if setting.queues is not None:
+        number = len(setting.queues.queues)
+        return f"it has {number} queues behind one line, and models know one that is drop-tail"
     queue = setting.queue
     return None if queue.is_droptail else f"its queue is {queue.text}, and models know drop-tail"
 

@@ -218,7 +218,7 @@ def equilibria_answer(found: SettingEquilibria) -> EquilibriaAnswer:
         rate_bps=setting.rate_bps,
         buffer=setting.buffer_label,
         base_rtt_ns=tuple(setting.base_rtt_ns),
-        discipline=setting.queue.label,
+        discipline=setting.queue_label,
         kernel=setting.kernel,
         strategies=found.strategies,
         utility=found.utility,

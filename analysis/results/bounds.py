@@ -100,9 +100,11 @@ class Reading:
 
 def matches(place: Place, setting: Setting) -> bool:
     """Whether a setting has all that a bound or a published series names."""
+    several = setting.queues
     return (
         (place.buffer is None or str(place.buffer) == setting.buffer_label)
-        and (place.discipline is None or place.discipline == setting.queue)
+        and (place.discipline is None or (place.discipline, None) == (setting.queue, several))
+        and (place.memory is None or (several is not None and place.memory == several.memory))
         and (place.rate is None or place.rate.bps == setting.rate_bps)
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)

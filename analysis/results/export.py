@@ -96,7 +96,7 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> JsonObject:
         "buffer_bytes": record.applied.buffer_bytes,
         "buffer_bdp": setting.buffer_bdp,
         "base_rtt_ns": min(setting.base_rtt_ns),
-        "discipline": setting.queue.label,
+        "discipline": setting.queue_label,
         "kernel": setting.kernel,
         "testbed": record.ran_on and record.ran_on.testbed,
         "host": record.ran_on and record.ran_on.host,

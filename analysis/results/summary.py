@@ -166,7 +166,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         buffer=setting.buffer_label,
         buffer_bytes=measures.applied_buffer(setting),
         base_rtt_ns=tuple(setting.base_rtt_ns),
-        discipline=setting.queue.label,
+        discipline=setting.queue_label,
         kernel=setting.kernel,
         mix=state_text(cell.state, names, measures.group_names),
         counts=dict(zip(names, strategy_totals(cell.state), strict=True)),

@@ -38,7 +38,8 @@ class SweepLine:
         first = self.settings[0]
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
         name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
-        name += f"-{first.discipline.label}" if first.discipline is not None else ""
+        several = first.discipline is not None or first.queues is not None
+        name += f"-{first.queue_label}" if several else ""
         name += f"-v{first.kernel}" if first.kernel else ""
         name += f"-{start_label(first.start)}" if first.start is not None else ""
         return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
@@ -168,7 +169,7 @@ def _rest(setting: Setting, axis: Axis) -> object:
     """Everything of a setting but the axis."""
     other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
     start = None if setting.start is None else start_label(setting.start)
-    same = setting.queue.label, setting.kernel, start, setting.rate_bps, setting.base_rtt_ns
+    same = setting.queue_label, setting.kernel, start, setting.rate_bps, setting.base_rtt_ns
     return axis, same, other
 
 

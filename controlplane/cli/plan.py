@@ -140,7 +140,7 @@ def plan_table(plan: Plan) -> str:
     table = Table(title=f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}")
     most = "at most" if chosen else "trials"
     kernels = any(trial.setting.kernel for trial in plan.trials)
-    queues = any(trial.setting.discipline for trial in plan.trials)
+    queues = any(trial.setting.discipline or trial.setting.queues for trial in plan.trials)
     more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
     shown = ("setting", "rate", "buffer", "base RTT", *more)
     for name in (*shown, "mixes", most):
@@ -157,7 +157,7 @@ def plan_table(plan: Plan) -> str:
             str(Rate(setting.rate_bps)),
             f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
             ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
-            *((setting.queue.text,) if queues else ()),
+            *((setting.queue_text,) if queues else ()),
             *((setting.kernel,) if kernels else ()),
             str(len(mixes)),
             str(count[label]),
@@ -167,6 +167,9 @@ def plan_table(plan: Plan) -> str:
         for label, trial in first.items()
         if trial.expected is not None and trial.expected.detail
     )
+    several = next((trial.setting.queues for trial in plan.trials if trial.setting.queues), None)
+    if several is not None:
+        applied += "".join(f"queue {i}, {q.text}\n" for i, q in enumerate(several.queues))
     takes = duration_text(plan.estimated_seconds)
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "

@@ -23,6 +23,7 @@ from pydantic import (
 from .disciplines import DisciplineProgram
 from .errors import NashbedError, TargetError
 from .model import JsonObject
+from .queues import MemoryProgram, Scheduler
 from .shared import FLOW_REGISTERS
 from .target import Arrivals, Limit, LimitCounts
 
@@ -154,6 +155,34 @@ class Done(Message):
     """An answer that says no more than that it was done."""
 
 
+class AppliedQueue(Message):
+    """What one of several queues was set to.
+
+    Attributes:
+        limit_bytes: Its own hard limit; 0: none but the memory's.
+        weight: What it may send in its turn, in packets of 1514 bytes.
+        discipline: Its discipline with its parameters; None: drop-tail.
+    """
+
+    limit_bytes: Count
+    weight: Count = 1
+    discipline: DisciplineProgram | None = None
+
+
+class AppliedQueues(Message):
+    """What several queues were set to.
+
+    Attributes:
+        scheduler: Whose packet is sent next.
+        memory: How the memory is shared.
+        queues: The queues.
+    """
+
+    scheduler: Scheduler
+    memory: MemoryProgram
+    queues: tuple[AppliedQueue, ...]
+
+
 class AppliedProgram(Message, extra="forbid"):
     """What a lane's queue was set to.
 
@@ -164,6 +193,7 @@ class AppliedProgram(Message, extra="forbid"):
         arrivals: What it admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
         discipline: The queue's discipline with its parameters; None: drop-tail.
+        queues: Several queues, whose memory is the limit; None: one queue.
     """
 
     rate_bps: Count
@@ -172,6 +202,7 @@ class AppliedProgram(Message, extra="forbid"):
     arrivals: Arrivals
     limit_counts: LimitCounts
     discipline: DisciplineProgram | None = None
+    queues: AppliedQueues | None = None
 
 
 class Programmed(Message):

@@ -33,10 +33,11 @@ from .disciplines import (
 )
 from .dscp import Dscp, dscp_text
 from .model import ContractModel, JsonObject, Name
+from .shared import CONSTANTS
 from .units import PACKET_BYTES, Buffer, Duration, Rate
 
-FEWEST, MOST = 2, 8
-BY_DSCP: Final = 255
+FEWEST, MOST = 2, CONSTANTS.queues_max
+BY_DSCP: Final = CONSTANTS.queue_by_dscp
 """A flow entry's queue where the packet's DSCP chooses."""
 Scheduler = Literal["drr", "strict_priority"]
 """Whose packet is sent next."""
@@ -232,6 +233,13 @@ class Queue(ContractModel):
     def takes_the_rest(self) -> bool:
         """Whether it takes what no other one takes."""
         return self.flows is None and self.dscp is None
+
+    @property
+    def text(self) -> str:
+        """In words, e.g. `bulk: main, bbr; CoDel; limit 1bdp`."""
+        takes = ", ".join(self.takes) or "all others"
+        limit = "" if self.limit is None else f"; limit {self.limit}"
+        return f"{self.name}: {takes}; {self.discipline.text}{limit}"
 
     @property
     def takes(self) -> tuple[str, ...]:

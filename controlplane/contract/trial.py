@@ -65,6 +65,11 @@ class Setting(ContractModel):
         return self.discipline or DROPTAIL
 
     @property
+    def is_droptail(self) -> bool:
+        """Whether there is one queue, and it is drop-tail."""
+        return self.queues is None and self.queue.is_droptail
+
+    @property
     def queue_label(self) -> str:
         """Discipline, or how several queues share the memory, as a part of file names."""
         return self.queue.label if self.queues is None else self.queues.label

@@ -21,6 +21,7 @@ from ..contract.course import (
 from ..contract.disciplines import DISCIPLINES, IN_ORDER
 from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
+from ..contract.queues import FlowKind
 from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
 from ..contract.shared import (
     CONTROL_PORT,
@@ -60,6 +61,8 @@ class TrialFlow:
         start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
         process: The iperf3 process that it would belong to.
         ecn: Whether it asks for ECN.
+        dscp: What its sockets set; 0: nothing.
+        queue: Which of several queues its flow entry says; BY_DSCP: its packets' DSCP does.
     """
 
     index: int
@@ -73,6 +76,8 @@ class TrialFlow:
     start_ns: int
     process: int = 0
     ecn: bool = False
+    dscp: int = 0
+    queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,9 @@ class Attempt:
     @property
     def can_mark(self) -> bool:
         """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
-        return self.trial.program.discipline is not None or any(flow.ecn for flow in self.flows)
+        program = self.trial.program
+        several = program.discipline is not None or program.queues is not None
+        return several or any(flow.ecn for flow in self.flows)
 
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
@@ -195,6 +202,8 @@ def trial_flows(
             ),
             process=process_of[index],
             ecn=scenario.hosts.negotiates_ecn(cc, mix.name),
+            dscp=scenario.flows[mix.group].dscp or 0,
+            queue=entry_queue(trial, FlowKind(cc, mix.name, scenario.flows[mix.group].dscp)),
         )
         for index, (mix, cc) in enumerate(kinds)
     )
@@ -233,10 +242,23 @@ def processes(flows: Sequence[tuple[int, str]]) -> list[int]:
     return [numbers.setdefault(flow, len(numbers)) for flow in flows]
 
 
+def entry_queue(trial: PlannedTrial, kind: FlowKind) -> int:
+    """Which of several queues the table entries of such flows say."""
+    queues = trial.setting.queues
+    return 0 if queues is None else queues.entry_of(kind)
+
+
 def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...]:
     """Flow table entries; ids count from the lane's first one."""
     return tuple(
-        FlowEntry(flow=first + f.index, src=f.src, dst=f.dst, sport=f.sport, dport=SINK_PORT)
+        FlowEntry(
+            flow=first + f.index,
+            src=f.src,
+            dst=f.dst,
+            sport=f.sport,
+            dport=SINK_PORT,
+            queue=f.queue,
+        )
         for f in flows
     )
 
@@ -319,9 +341,12 @@ def overtaken_for_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     """How long before another a packet may have arrived that leaves after it.
 
     The whole buffer may be one flow's, which gets its fair share of the rate, or a tenth of it
-    (dualpi2's classic queue); what a user's own discipline does is not known.
+    (dualpi2's classic queue); what a user's own discipline does is not known. One of several queues
+    may wait as long as others have packets.
     """
     discipline, setting = trial.program.discipline, trial.setting
+    if setting.queues is not None:
+        return scenario.longest.ns + drain_ns(trial)
     if discipline is None or discipline.name in IN_ORDER:
         return 0
     longest_ns = scenario.longest.ns + drain_ns(trial)

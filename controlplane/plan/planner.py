@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError, TargetError
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
+from ..contract.queues import Queues
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
@@ -202,7 +204,9 @@ def _check_setting(
             f"{' or the '.join(capabilities.limit_counts)}, not the {setting.limit_counts} "
             "(bottleneck.limit_counts); leave it out, or use a testbed of target dpdk or virtual"
         )
-    _check_discipline(where, capabilities, setting)
+    _check_discipline(where, capabilities, setting.queue, "bottleneck.discipline")
+    if setting.queues is not None:
+        _check_queues(where, capabilities, setting.queues)
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
@@ -226,14 +230,49 @@ def _check_setting(
         )
 
 
-def _check_discipline(where: str, capabilities: Capabilities, setting: Setting) -> None:
-    queue, can = setting.queue, capabilities.disciplines
+def _check_discipline(where: str, capabilities: Capabilities, queue: Discipline, key: str) -> None:
+    can = capabilities.disciplines
     if capabilities.own_disciplines if queue.file is not None else queue.name in can:
         return
     raise ConfigError(
         f"{where}: the queue of target {capabilities.target} is {' or '.join(can)}, not "
-        f"{queue.name} (bottleneck.discipline); use a testbed of target dpdk or virtual"
+        f"{queue.name} ({key}); use a testbed of target dpdk or virtual"
     )
+
+
+def _check_queues(where: str, capabilities: Capabilities, queues: Queues) -> None:
+    """Several queues, each of what they are asked for in turn."""
+    target, ours = f"target {capabilities.target}", "use a testbed of target dpdk or virtual"
+    number, memory = len(queues.queues), queues.memory
+    if capabilities.queues == 1:
+        why = f": {capabilities.without_queues}" if capabilities.without_queues else ""
+        raise ConfigError(
+            f"{where}: {target} has one queue behind its line (bottleneck.queues){why}; {ours}"
+        )
+    if number > capabilities.queues:
+        raise ConfigError(
+            f"{where}: {number} queues, but {target} has {capabilities.queues} "
+            f"(bottleneck.queues); write fewer, or {ours}"
+        )
+    if queues.scheduler not in capabilities.schedulers:
+        raise ConfigError(
+            f"{where}: {target} serves queues by {' or '.join(capabilities.schedulers)}, not by "
+            f"{queues.scheduler} (bottleneck.scheduler); {ours}"
+        )
+    shares = capabilities.memory_policies
+    if not (capabilities.own_disciplines if memory.file is not None else memory.name in shares):
+        raise ConfigError(
+            f"{where}: queues of {target} share memory by {' or '.join(shares)}, not by "
+            f"{memory.name} (bottleneck.memory); {ours}"
+        )
+    if queues.by_point and not capabilities.sorts_by_dscp:
+        raise ConfigError(
+            f"{where}: {target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
+            f"`flows`, or {ours}"
+        )
+    for index, queue in enumerate(queues.queues):
+        key = f"bottleneck.queues.{index}.discipline"
+        _check_discipline(where, capabilities, queue.discipline, key)
 
 
 def _whose(testbed: Testbed) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ..contract.course import StartSpec, start_label
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError
+from ..contract.queues import Memory
 from ..contract.scenario import MixSpec, PairMixes, Scenario
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.trial import GroupMix, Mix, Setting
@@ -23,15 +24,22 @@ def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgr
     rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
     buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
     disciplines = scenario.sweep.discipline or (scenario.bottleneck.discipline,)
+    memories = scenario.sweep.memory or (None,)
     losses = scenario.sweep.random_loss or (None,)
     kernels = scenario.sweep.kernel or (scenario.kernel or "",)
     starts = scenario.sweep.start or (None,)
     return [
         _started(
-            start, _queued(scenario, queue, _setting(scenario, kernel, rate, rtt, loss, buffer))
+            start,
+            _shared(
+                scenario,
+                memory,
+                _queued(scenario, queue, _setting(scenario, kernel, rate, rtt, loss, buffer)),
+            ),
         )
         for start in starts
         for kernel in kernels
+        for memory in memories
         for queue in disciplines
         for rate in rates
         for rtt in rtts
@@ -93,6 +101,21 @@ def _queued(
     )
 
 
+def _shared(
+    scenario: Scenario, memory: Memory | None, made: tuple[Setting, BottleneckProgram]
+) -> tuple[Setting, BottleneckProgram]:
+    """The setting with its several queues, if it has them."""
+    queues = scenario.bottleneck.shared
+    if queues is None:
+        return made
+    setting, program = made
+    if memory is not None:
+        queues = queues.with_memory(memory)
+        setting = setting.model_copy(update={"label": f"{memory.label}-{setting.label}"})
+    setting = setting.model_copy(update={"queues": queues})
+    return setting, program.model_copy(update={"queues": setting.queues_program})
+
+
 def _started(
     start: StartSpec | None, made: tuple[Setting, BottleneckProgram]
 ) -> tuple[Setting, BottleneckProgram]:
@@ -142,11 +165,14 @@ def _setting(
 
 
 def _limit(scenario: Scenario, buffer: Buffer, size: int) -> Limit:
-    """The limit in the unit that it is meant in: cells, packets or bytes."""
+    """The limit in the unit that it is meant in: cells, packets or bytes.
+
+    Several queues share their memory in bytes.
+    """
     cell = scenario.bottleneck.cell
     if cell is not None:
         return Limit(unit="cells", value=size // cell.bytes, cell_bytes=cell.bytes)
-    if buffer.unit == "packets":
+    if buffer.unit == "packets" and scenario.bottleneck.queues is None:
         return Limit(unit="packets", value=int(buffer.amount))
     return Limit(unit="bytes", value=size)
 

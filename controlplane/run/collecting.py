@@ -23,7 +23,13 @@ from ..contract.steadiness import (
 from ..contract.trial import Steadiness
 from ..machine.host.cores import lower_priority
 from ..plan.attempt import probe_rtt_cycle_ns
-from ..store.postcards import read_bins, read_postcards, write_bins, write_postcards
+from ..store.postcards import (
+    read_bins,
+    read_postcards,
+    say_queues,
+    write_bins,
+    write_postcards,
+)
 from ..store.tables import (
     read_disturbances,
     read_flow_samples,
@@ -97,7 +103,8 @@ def _telemetry(measured: TrialMeasurement) -> Stage[Any]:
         return Stage(bins, always, partial(write_bins, marks=marks))
     examiners = (*always, *(evidence.postcards or ()))
     cards = read_postcards(raw, measured.clock)
-    return Stage(cards, examiners, partial(write_postcards, marks=marks))
+    write = partial(write_postcards, marks=marks, queues=say_queues(raw))
+    return Stage(cards, examiners, write)
 
 
 def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage[Any]]:

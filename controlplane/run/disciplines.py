@@ -1,4 +1,7 @@
-"""A user's own queue disciplines of a run: found, checked, kept with it, and the same again."""
+"""A user's own queue disciplines of a run: found, checked, kept with it, and the same again.
+
+A user's own policies of the memory that queues share are C files as well, and go the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from ..contract.errors import ConfigError, HostError, NashbedError
 from ..contract.manifest import DisciplineFacts, Manifest
 from ..contract.own_discipline import OwnDiscipline, read_own_discipline
 from ..contract.plan import Plan
+from ..contract.queues import Memory
 from ..contract.scenario import Scenario
-from ..machine.aqm.loadable import loadable
+from ..machine.aqm.loadable import loadable_bottleneck
 from ..machine.aqm.objects import discipline_object
 from ..machine.paths import AQM_HEADERS
 from .kept_sources import keep_sources
@@ -22,16 +26,14 @@ FOLDER = "disciplines"
 
 
 def own_disciplines_of(scenario: Loaded[Scenario]) -> tuple[OwnDiscipline, ...]:
-    """The disciplines that a scenario names by their files.
+    """The disciplines, and the policies of the memory, that a scenario names by their files.
 
     Raises:
         ConfigError: A file is missing, or two have one name; one line for each.
     """
     found: dict[str, OwnDiscipline] = {}
     problems = []
-    for file in dict.fromkeys(each.file for each in _written(scenario.model)):
-        if file is None:
-            continue
+    for file in dict.fromkeys(_files(scenario.model)):
         try:
             own = read_own_discipline(Path(scenario.name).parent / file, AQM_HEADERS)
             if own.name in found:
@@ -44,8 +46,13 @@ def own_disciplines_of(scenario: Loaded[Scenario]) -> tuple[OwnDiscipline, ...]:
     return tuple(found.values())
 
 
-def _written(scenario: Scenario) -> Sequence[Discipline]:
-    return scenario.sweep.discipline or (scenario.bottleneck.discipline,)
+def _files(scenario: Scenario) -> list[str]:
+    """The files of disciplines and policies, as they are written."""
+    bottleneck, sweep = scenario.bottleneck, scenario.sweep
+    found: list[Discipline | Memory | None] = list(sweep.discipline or (bottleneck.discipline,))
+    found += [queue.discipline for queue in bottleneck.queues or ()]
+    found += sweep.memory or (bottleneck.memory,)
+    return [each.file for each in found if each is not None and each.file is not None]
 
 
 def require_disciplines(plan: Plan, own: Sequence[OwnDiscipline], where: str) -> None:
@@ -60,11 +67,9 @@ def require_disciplines(plan: Plan, own: Sequence[OwnDiscipline], where: str) ->
         ConfigError: One does not compile, or has no such parameter or value.
         HostError: There is no compiler.
     """
-    sources = {each.name: each for each in own}
-    asked = {trial.program.discipline for trial in plan.trials}
-    for program in (each for each in asked if each is not None and each.file):
+    for program in {trial.program for trial in plan.trials}:
         try:
-            loadable(sources[program.name], program)
+            loadable_bottleneck(program, own)
         except NashbedError as error:
             raise type(error)(f"{where}: discipline: {error.message}") from error
 

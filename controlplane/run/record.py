@@ -79,13 +79,13 @@ def _end_ns(measured: TrialMeasurement) -> int:
 def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it.
 
-    What a limit counts, and a discipline, are named only where they are not what every limit once
-    counted, and drop-tail.
+    What a limit counts, a discipline and several queues are named only where they are not what
+    every limit once counted, drop-tail and one.
     """
     late = {"lateness"}
     applied = measured.applied
     usual = {"limit_counts"} if applied.limit_counts == "system" else set[str]()
-    usual |= {"discipline"} if applied.discipline is None else set()
+    usual |= {name for name in ("discipline", "queues") if getattr(applied, name) is None}
     return {
         "applied": applied.model_dump(mode="json", exclude=usual),
         "ready": [flow.model_dump(mode="json") for flow in measured.ready],

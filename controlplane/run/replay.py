@@ -16,7 +16,7 @@ from ..machine.host.programs import run_dataplane
 from ..machine.paths import REPLAY, built, spec
 from ..plan.sweep import scenario_settings
 from ..store.errors import disk_errors
-from ..store.postcards import read_postcards, write_postcards
+from ..store.postcards import read_postcards, say_queues, write_postcards
 from ..store.raw_files import LaneClock
 from ..store.staging import whole_folder
 from ..store.tables import write_counters
@@ -45,6 +45,10 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
         raise ConfigError(
             f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
         )
+    if settings[0][1].queues is not None:
+        raise ConfigError(
+            f"{scenario.name}: bottleneck.queues: a replay has one queue; use a scenario without"
+        )
     program = loadable_bottleneck(settings[0][1], own_disciplines_of(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
@@ -66,7 +70,12 @@ def _into(capture: Path, config: JsonObject, folder: Path) -> ReplaySummary:
     summary = _summary(folder / SUMMARY)
     clock = LaneClock(lane=0, first_flow=0, flows=len(summary.flows), t0_switch_ns=0)
     marks = any(batch.marks.any() for batch in read_postcards(folder / RAW, clock))
-    write_postcards(folder, read_postcards(folder / RAW, clock), marks=marks)
+    write_postcards(
+        folder,
+        read_postcards(folder / RAW, clock),
+        marks=marks,
+        queues=say_queues(folder / RAW),
+    )
     write_counters(folder, summary.registers, marks=marks)
     (folder / RAW).unlink()
     return summary

@@ -32,6 +32,10 @@ MEANINGS = {
             "128: CE was set here; 64: the packet was ECN-capable when it arrived; the lowest "
             "four bits: why it was dropped (0: the limit). Only where packets can be marked"
         ),
+        "queue": "index of the packet's own queue; only where there are several",
+        "own_queue_bytes": (
+            "bytes in that queue when the packet arrived, as `limit_counts` says; likewise"
+        ),
     },
     "bins": {
         "bin_start_ns": "beginning of the bin",

@@ -30,17 +30,26 @@ class TableLayout:
         schema: Columns and types.
         increasing: Columns that mostly increase; they are stored as differences.
         marks: Columns that only trials have in which packets can be marked.
+        queues: Columns that only trials of several queues have.
     """
 
     name: str
     schema: pa.Schema
     increasing: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
 
     def without_marks(self) -> TableLayout:
         """The table of a trial in which nothing can be marked."""
-        kept = [field for field in self.schema if field.name not in self.marks]
-        return replace(self, schema=pa.schema(kept), marks=())
+        return replace(self._without(self.marks), marks=())
+
+    def without_queues(self) -> TableLayout:
+        """The table of a trial of one queue."""
+        return replace(self._without(self.queues), queues=())
+
+    def _without(self, columns: Collection[str]) -> TableLayout:
+        kept = [field for field in self.schema if field.name not in columns]
+        return replace(self, schema=pa.schema(kept))
 
     def path(self, folder: Path) -> Path:
         """Where the table is in a trial's folder."""

@@ -6,7 +6,7 @@ Times in the batches are after t0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.errors import TargetError
-from ..contract.records import BIN, KIND_DEPARTED, KIND_DROPPED, MARK_CE, POSTCARD, POSTCARD_VERSION
+from ..contract.records import (
+    BIN,
+    KIND_DEPARTED,
+    KIND_DROPPED,
+    MARK_CE,
+    POSTCARD,
+    POSTCARD_OF_QUEUES,
+    POSTCARD_VERSION,
+    POSTCARD_VERSION_QUEUES,
+)
 from .parquet import TableLayout, write_table
 from .raw_files import BATCH_RECORDS, Ints, LaneClock, lane_flows, read_telemetry
 
@@ -34,10 +43,13 @@ POSTCARDS = TableLayout(
             ("dequeue_ns", pa.int64()),
             ("seq", pa.uint32()),
             ("marks", pa.uint8()),
+            ("queue", pa.uint8()),
+            ("own_queue_bytes", pa.uint32()),
         ]
     ),
-    increasing=("enqueue_ns", "dequeue_ns", "seq", "tcp_seq", "queue_bytes"),
+    increasing=("enqueue_ns", "dequeue_ns", "seq", "tcp_seq", "queue_bytes", "own_queue_bytes"),
     marks=("marks",),
+    queues=("queue", "own_queue_bytes"),
 )
 """One row for each postcard, as written: departures by dequeue time, drops at their time."""
 BIN_NUMBERS = 1 << 32
@@ -75,11 +87,13 @@ class PostcardBatch:
         payload_bytes: TCP payload.
         tcp_seq: Sequence number, 32 bits.
         tcp_flags: TCP flags.
-        queue_bytes: Bytes in the queue when the packet arrived.
+        queue_bytes: Bytes in the queue, or in all queues, when the packet arrived.
         enqueue_ns: Arrival after t0.
         dequeue_ns: Departure after t0; of a dropped packet, when it was dropped.
         seq: Number of the postcard.
         marks: Bits of records.MARK_CE and so on.
+        queue: Index of the packet's queue; None: there is one queue.
+        own_queue_bytes: Bytes in that queue when the packet arrived; likewise.
     """
 
     dropped: NDArray[np.bool_]
@@ -93,6 +107,8 @@ class PostcardBatch:
     dequeue_ns: Ints
     seq: Ints
     marks: NDArray[np.uint8]
+    queue: NDArray[np.uint8] | None = None
+    own_queue_bytes: Ints | None = None
 
     @property
     def seen_ns(self) -> Ints:
@@ -117,19 +133,27 @@ class PostcardBatch:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns of the table."""
-        columns = vars(self).copy()
+        columns = {name: column for name, column in vars(self).items() if column is not None}
         return {"kind": columns.pop("dropped").astype(np.uint8), **columns}
 
     @classmethod
     def joined(cls, batches: Sequence[PostcardBatch]) -> PostcardBatch:
         """Consecutive batches as one; an empty one without any."""
+        names = (
+            batches[0].names if batches else [f.name for f in fields(cls) if f.default is MISSING]
+        )
 
         def column(name: str) -> NDArray[Any]:
             if not batches:
                 return np.empty(0, np.bool_ if name == "dropped" else np.int64)
             return np.concatenate([getattr(batch, name) for batch in batches])
 
-        return cls(**{field.name: column(field.name) for field in fields(cls)})
+        return cls(**{name: column(name) for name in names})
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns that there are."""
+        return [name for name, column in vars(self).items() if column is not None]
 
 
 def read_postcards(
@@ -145,8 +169,10 @@ def read_postcards(
     Raises:
         TargetError: The file is cut off, or has records that are not this lane's.
     """
-    for raw in read_telemetry(path, POSTCARD, batch):
-        _check(path, raw, clock)
+    several = say_queues(path)
+    version = POSTCARD_VERSION_QUEUES if several else POSTCARD_VERSION
+    for raw in read_telemetry(path, POSTCARD_OF_QUEUES if several else POSTCARD, batch):
+        _check(path, raw, clock, version)
         yield PostcardBatch(
             dropped=raw["kind"] == KIND_DROPPED,
             flow=lane_flows(path, raw, clock),
@@ -159,25 +185,40 @@ def read_postcards(
             dequeue_ns=clock.relative_ns(raw["dequeue_high"], raw["dequeue_low"]),
             seq=raw["lane_seq"].astype(np.int64),
             marks=raw["marks"],
+            queue=raw["queue"] if several else None,
+            own_queue_bytes=raw["own_queue_bytes"].astype(np.int64) if several else None,
         )
 
 
-def write_postcards(folder: Path, batches: Iterable[PostcardBatch], *, marks: bool) -> int:
+def say_queues(path: Path) -> bool:
+    """Whether a file of raw postcards is of a lane with several queues: its first byte says so."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(1) == bytes([POSTCARD_VERSION_QUEUES])
+    except FileNotFoundError:
+        return False
+
+
+def write_postcards(
+    folder: Path, batches: Iterable[PostcardBatch], *, marks: bool, queues: bool = False
+) -> int:
     """Write the table of a trial in `folder`; returns its number of rows.
 
     Args:
         folder: The trial's folder.
         batches: The postcards.
         marks: Whether packets can have been marked.
+        queues: Whether there are several queues.
     """
     layout = POSTCARDS if marks else POSTCARDS.without_marks()
+    layout = layout if queues else layout.without_queues()
     return write_table(folder, layout, (batch.columns() for batch in batches))
 
 
-def _check(path: Path, raw: NDArray[Any], clock: LaneClock) -> None:
+def _check(path: Path, raw: NDArray[Any], clock: LaneClock, version: int) -> None:
     known_kind = np.isin(raw["kind"], (KIND_DEPARTED, KIND_DROPPED))
-    if not np.all(known_kind & (raw["version"] == POSTCARD_VERSION)):
-        raise TargetError(f"{path}: a record is not a postcard of version {POSTCARD_VERSION}")
+    if not np.all(known_kind & (raw["version"] == version)):
+        raise TargetError(f"{path}: a record is not a postcard of version {version}")
     if np.any(raw["lane"] != clock.lane):
         raise TargetError(f"{path}: has a postcard of another lane than {clock.lane}")
 

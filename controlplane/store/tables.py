@@ -76,10 +76,10 @@ PAUSES = TableLayout(
 )
 """One row for each time, from t_ns on, in which the data plane's loop did not run."""
 LATER = {FLOW_SAMPLES.name: ("bbr_mode",)} | {
-    table.name: table.marks for table in (POSTCARDS, BINS, COUNTERS)
+    table.name: table.marks + table.queues for table in (POSTCARDS, BINS, COUNTERS)
 }
 """Table name -> columns that trials of earlier versions lack, or those in which nothing can be
-marked; who reads them gets nulls."""
+marked, or of one queue; who reads them gets nulls."""
 FLOWS = TableLayout(
     "flows",
     pa.schema(

@@ -9,8 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..contract.disciplines import DisciplineProgram
 from ..contract.errors import TargetError
 from ..contract.messages import (
+    AppliedQueues,
     BottleneckCounters,
     Counters,
     DisturbanceTotals,
@@ -24,8 +26,9 @@ from ..contract.messages import (
     read_message,
 )
 from ..contract.model import JsonObject
+from ..contract.queues import QueuesProgram
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, LaneProgram, TelemetryPlan
+from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
@@ -92,15 +95,21 @@ class RunningDataPlane:
         Returns:
             What it really does.
         """
-        program = lane.bottleneck.model_dump(exclude_none=True)
-        asked = lane.bottleneck.discipline
+        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues"})
+        asked, queues = lane.bottleneck.discipline, lane.bottleneck.queues
         if asked is not None:
             program["discipline"] = asked.model_dump() | {"seed": lane.seed}
+        if queues is not None:
+            program |= {
+                "queues": queues.told(lane.seed),
+                "dscp": [list(each) for each in queues.dscp],
+                "dscp_default": queues.dscp_default,
+            }
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
-            entries = [asdict(entry) for entry in part]
+            entries = [_entry(entry, queues is not None) for entry in part]
             self.ask(Done, "flows", lane=lane.lane, entries=entries)
         return Applied(
             rate_bps=applied.rate_bps,
@@ -109,7 +118,8 @@ class RunningDataPlane:
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
             limit_counts=applied.limit_counts,
-            discipline=asked and applied.discipline and applied.discipline.named(asked.name),
+            discipline=_named(asked, applied.discipline),
+            queues=_named_queues(queues, applied.queues),
         )
 
     def set_delays(self, lane: LaneProgram) -> None:
@@ -188,6 +198,43 @@ class RunningDataPlane:
             raise TargetError(f"data plane: {op}: it is not loaded")
         with _dying_words(self._client, self._process):
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
+
+
+def _named(
+    asked: DisciplineProgram | None, applied: DisciplineProgram | None
+) -> DisciplineProgram | None:
+    """What was applied, by the name that was asked for: a user's own may call itself otherwise."""
+    return asked and applied and applied.named(asked.name)
+
+
+def _named_queues(
+    asked: QueuesProgram | None, applied: AppliedQueues | None
+) -> QueuesProgram | None:
+    """The queues as applied, with the names that a data plane is not told."""
+    if asked is None or applied is None:
+        return None
+    queues = tuple(
+        queue.model_copy(
+            update={
+                "limit_bytes": told.limit_bytes,
+                "weight": told.weight,
+                "discipline": _named(queue.discipline, told.discipline),
+            }
+        )
+        for queue, told in zip(asked.queues, applied.queues, strict=True)
+    )
+    memory = applied.memory.named(asked.memory.name)
+    return asked.model_copy(
+        update={"scheduler": applied.scheduler, "memory": memory, "queues": queues}
+    )
+
+
+def _entry(entry: FlowEntry, several: bool) -> JsonObject:
+    """A flow's entry; where there is one queue, none is said."""
+    told = asdict(entry)
+    if not several:
+        del told["queue"]
+    return told
 
 
 @contextmanager

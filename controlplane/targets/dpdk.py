@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict, get_args
 
 from ..contract.disciplines import DISCIPLINES
 from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
 from ..contract.model import JsonObject
+from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
 from .base import DataPlaneHost, Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config, launcher
 
+
+class Several(TypedDict):
+    """The part of Capabilities on several queues."""
+
+    queues: int
+    schedulers: tuple[Scheduler, ...]
+    memory_policies: tuple[str, ...]
+    sorts_by_dscp: bool
+
+
+SEVERAL_QUEUES = Several(
+    queues=MOST,
+    schedulers=get_args(Scheduler),
+    memory_policies=tuple(TITLES),
+    sorts_by_dscp=True,
+)
+"""What our data plane can do of several queues."""
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20
 
@@ -85,6 +104,7 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         limit_counts=("system", "queue"),
         disciplines=tuple(DISCIPLINES),
         own_disciplines=True,
+        **SEVERAL_QUEUES,
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports; emulated PCI NICs",
@@ -103,6 +123,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
         arrivals=program.arrivals,
         limit_counts=program.limit_counts or "system",
         discipline=program.discipline,
+        queues=program.queues,
     )
 
 

@@ -26,6 +26,7 @@ from ..contract.units import Size, bytes_in_flight
 from ..plan.estimates import guest_packets
 from .base import DataPlaneSite, GuestHost, Target, TargetHost, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
+from .dpdk import SEVERAL_QUEUES
 
 TCP = 6
 MAX_BUFFER_BYTES = 512 * MIB
@@ -135,6 +136,7 @@ def virtual_capabilities() -> Capabilities:
         limit_counts=("system", "queue"),
         disciplines=tuple(DISCIPLINES),
         own_disciplines=True,
+        **SEVERAL_QUEUES,
         isolated=True,
         repeatable=True,
         virtual_time=True,

@@ -75,6 +75,8 @@ class Evidence:
 def _depth_tolerance(applied: Applied, capabilities: Capabilities) -> int | None:
     """How far the queue may be from what postcards add up to; None: packets may overtake others."""
     discipline = applied.discipline
+    if applied.queues is not None:
+        return None
     if discipline is not None and discipline.name not in IN_ORDER:
         return None
     return capabilities.queue_tolerance_bytes

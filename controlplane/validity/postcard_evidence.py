@@ -109,18 +109,35 @@ class QueueDepth:
 
     def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
-        entered = ~batch.dropped | (batch.dequeue_ns > batch.enqueue_ns)
-        enqueue, size = batch.enqueue_ns[entered], batch.packet_bytes[entered]
+        entered = _entered(batch)
+        self.see(
+            batch.enqueue_ns[entered],
+            batch.dequeue_ns[entered],
+            batch.packet_bytes[entered],
+            batch.queue_bytes[entered],
+        )
+
+    def see(self, enqueue: Ints, gone: Ints, size: Ints, told: Ints) -> None:
+        """Take packets in that entered the queue, in their order.
+
+        Args:
+            enqueue: When each of them came.
+            gone: From when on it counts no more.
+            size: Its bytes.
+            told: What its postcard says was in the queue.
+        """
         if len(enqueue) == 0:
             return
         through = self._before_bytes + np.cumsum(size)
-        times = np.concatenate((self._times, batch.dequeue_ns[entered]))
+        times = np.concatenate((self._times, gone))
         sums = np.concatenate((self._through, through))
-        gone = np.searchsorted(times, enqueue, side="right")
-        left = np.where(gone > 0, sums[gone - 1], self._forgotten_bytes)
+        before = np.searchsorted(times, enqueue, side="right")
+        left = np.where(before > 0, sums[before - 1], self._forgotten_bytes)
+        # What begins to be sent as it comes has not left before itself.
+        left = np.where(gone > enqueue, left, np.minimum(left, through - size))
         depth = (through - size) - left
         self.checked += len(enqueue)
-        off = np.abs(depth - batch.queue_bytes[entered])
+        off = np.abs(depth - told)
         self.wrong += int(np.count_nonzero(off > self._tolerance))
         self._keep(times, sums, int(enqueue[-1]))
         self._before_bytes = int(through[-1])
@@ -131,6 +148,142 @@ class QueueDepth:
         if first > 0:
             self._forgotten_bytes = int(sums[first - 1])
         self._times, self._through = times[first:], sums[first:]
+
+
+def _entered(batch: PostcardBatch) -> NDArray[np.bool_]:
+    """Which packets were in the queue: they left, or were dropped after all."""
+    entered: NDArray[np.bool_] = ~batch.dropped | (batch.dequeue_ns > batch.enqueue_ns)
+    return entered
+
+
+class MemoryDepth:
+    """Whether the memory that each packet met is what postcards say was in all queues.
+
+    A packet of one queue leaves long after one of another queue that came later, so that what was
+    in the memory at a time is known when all that came before has left. Until then postcards are
+    kept, of which there may be so many; a queue that is starved for longer makes the verdict void.
+    Packets that came in the same nanosecond came in the order of what they met.
+
+    Args:
+        tolerance_bytes: How far the two may be apart.
+        rows: Postcards that are kept.
+    """
+
+    def __init__(self, tolerance_bytes: int, rows: int = 1 << 20) -> None:
+        self._tolerance = tolerance_bytes
+        self._most = rows
+        self._checked = 0
+        self._wrong = 0
+        self._is_void = False
+        self._judged_ns = int(np.iinfo(np.int64).min)
+        self._kept: list[NDArray[np.int64]] = []
+
+    @property
+    def checked(self) -> int:
+        """Packets that were judged."""
+        self._judge(None)
+        return 0 if self._is_void else self._checked
+
+    @property
+    def wrong(self) -> int:
+        """Those that met another memory than postcards add up to."""
+        self._judge(None)
+        return 0 if self._is_void else self._wrong
+
+    def examine(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        if self._is_void or batch.queue is None or len(batch.seq) == 0:
+            return
+        entered = _entered(batch)
+        if np.any(entered & (batch.enqueue_ns <= self._judged_ns)):
+            self._is_void = True
+            self._kept = []
+            return
+        size = np.where(entered, batch.packet_bytes, 0)
+        rows = (batch.enqueue_ns, batch.dequeue_ns, size, batch.queue_bytes)
+        self._kept.append(np.stack(rows))
+        if sum(part.shape[1] for part in self._kept) > self._most:
+            # Of what is still in a queue nothing is known: half of the time is left to it.
+            self._judge(int(np.median(batch.enqueue_ns)))
+
+    def _judge(self, until_ns: int | None) -> None:
+        """Judge what came until a time, and keep what came later or was still there then."""
+        if not self._kept:
+            return
+        kept = np.concatenate(self._kept, axis=1)
+        enqueue, dequeue, size, told = kept
+        until = int(enqueue.max()) if until_ns is None else until_ns
+        order = np.lexsort((size > 0, told, enqueue))
+        came = np.cumsum(size[order]) - size[order]
+        leaving = np.argsort(dequeue, kind="stable")
+        gone = np.concatenate(([0], np.cumsum(size[leaving])))
+        left = gone[np.searchsorted(dequeue[leaving], enqueue[order], side="right")]
+        judged = (enqueue[order] > self._judged_ns) & (enqueue[order] <= until)
+        off = np.abs(came - left - told[order]) > self._tolerance
+        self._checked += int(np.count_nonzero(judged))
+        self._wrong += int(np.count_nonzero(off & judged))
+        self._judged_ns = max(self._judged_ns, until)
+        self._kept = [kept[:, (enqueue > until) | ((size > 0) & (dequeue > until))]]
+
+
+class SeveralDepths:
+    """The same of several queues: what each packet met in its own, and in all of them together.
+
+    Within a queue packets are served first in, first out, unless its discipline lets them overtake
+    each other; then neither that queue nor all together can be judged.
+
+    Args:
+        tolerance_bytes: As for QueueDepth.
+        in_order: Of each queue, whether no packet overtakes another there.
+        counts_sent: Whether what is being sent counts in its own queue.
+    """
+
+    def __init__(
+        self, tolerance_bytes: int | None, in_order: Sequence[bool], *, counts_sent: bool
+    ) -> None:
+        self._own = [QueueDepth(tolerance_bytes if each else None) for each in in_order]
+        judged = tolerance_bytes is not None and all(in_order)
+        self._together = MemoryDepth(tolerance_bytes or 0) if judged else None
+        self._counts_sent = counts_sent
+        self._free_ns = int(np.iinfo(np.int64).min)
+
+    @property
+    def checked(self) -> int:
+        """Packets whose own queue was looked at."""
+        return sum(own.checked for own in self._own)
+
+    @property
+    def wrong(self) -> int:
+        """How often a packet met another queue, or other queues, than postcards add up to."""
+        together = 0 if self._together is None else self._together.wrong
+        return sum(own.wrong for own in self._own) + together
+
+    def examine(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        if batch.queue is None or batch.own_queue_bytes is None or len(batch.seq) == 0:
+            return
+        gone = batch.dequeue_ns if self._counts_sent else self._begun(batch)
+        entered = _entered(batch)
+        for index, own in enumerate(self._own):
+            its = entered & (batch.queue == index)
+            own.see(
+                batch.enqueue_ns[its],
+                gone[its],
+                batch.packet_bytes[its],
+                batch.own_queue_bytes[its],
+            )
+        if self._together is not None:
+            self._together.examine(batch)
+
+    def _begun(self, batch: PostcardBatch) -> Ints:
+        """When each packet's first bit left: at its arrival, or when the line became free."""
+        out = np.flatnonzero(~batch.dropped)
+        gone = batch.dequeue_ns.copy()
+        if len(out):
+            free = np.concatenate(([self._free_ns], batch.dequeue_ns[out[:-1]]))
+            gone[out] = np.maximum(batch.enqueue_ns[out], free)
+            self._free_ns = int(batch.dequeue_ns[out[-1]])
+        return gone
 
 
 class Edges:
@@ -272,17 +425,19 @@ class PostcardEvidence:
     totals: FlowTotals
     gaps: SequenceGaps
     link: LinkBusy
-    depth: QueueDepth
+    depth: QueueDepth | SeveralDepths
     streams: FlowStreams
 
     @classmethod
-    def empty(cls, round_trips_ns: Sequence[int], link: LinkBusy, depth: QueueDepth) -> Self:
+    def empty(
+        cls, round_trips_ns: Sequence[int], link: LinkBusy, depth: QueueDepth | SeveralDepths
+    ) -> Self:
         """The evidence before any postcard was read.
 
         Args:
             round_trips_ns: Base RTT of each flow, and what its hosts may take by the scenario.
             link: The link at the applied rate, with the target's tolerance.
-            depth: The queue, with the target's tolerance.
+            depth: The queue or queues, with the target's tolerance.
         """
         flows = len(round_trips_ns)
         return cls(FlowTotals(flows), SequenceGaps(), link, depth, FlowStreams(round_trips_ns))

@@ -95,7 +95,7 @@ control BottleneckEgress(inout headers_t hdr,
         hdr.postcard.lane_seq = lane_seq;
         hdr.postcard.payload_bytes = meta.payload_bytes;
         hdr.postcard.tcp_flags = meta.tcp_flags;
-        hdr.postcard.reserved = 0;
+        hdr.postcard.marks = 0;
         hdr.padding.setValid();
         hdr.padding.zeros = 0;
         hdr.ethernet.ether_type = ETHERTYPE_POSTCARD;

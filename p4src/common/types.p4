@@ -21,8 +21,12 @@ const bytes_t TCP_BYTES = 20;
 const bytes_t UDP_BYTES = 8;
 
 const bit<8> POSTCARD_VERSION = 1;
+const bit<8> POSTCARD_VERSION_QUEUES = 2;
 const bit<8> POSTCARD_DEPARTED = 0;
 const bit<8> POSTCARD_DROPPED = 1;
+
+// A flow's queue where the DSCP of each of its packets chooses it.
+const bit<8> QUEUE_BY_DSCP = 255;
 
 // The queueing-delay histogram: bins of 2^20 ns (1.048576 ms), the last one
 // takes everything beyond. 4,096 bins reach 4.3 s.

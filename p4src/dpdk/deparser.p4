@@ -11,6 +11,7 @@ control BottleneckDeparser(packet_out pkt,
                            in pna_main_output_metadata_t ostd) {
     apply {
         pkt.emit(hdr.postcard);
+        pkt.emit(hdr.queue_postcard);
         pkt.emit(hdr.bridge);
         pkt.emit(hdr.ethernet);
         pkt.emit(hdr.ipv4);

@@ -26,7 +26,16 @@ control BottleneckEgress(inout headers_t hdr, inout metadata_t meta) {
         hdr.postcard.lane_seq = meta.lane_seq;
         hdr.postcard.payload_bytes = hdr.bridge.payload_bytes;
         hdr.postcard.tcp_flags = hdr.bridge.tcp_flags;
-        hdr.postcard.reserved = hdr.intrinsic.marks;
+        hdr.postcard.marks = hdr.intrinsic.marks;
+    }
+
+    // Of a lane with several queues, behind the postcard.
+    action write_queue_postcard() {
+        hdr.postcard.version = POSTCARD_VERSION_QUEUES;
+        hdr.queue_postcard.setValid();
+        hdr.queue_postcard.queue = hdr.intrinsic.queues - 1;
+        hdr.queue_postcard.reserved = 0;
+        hdr.queue_postcard.own_queue_bytes = hdr.intrinsic.own_queue_bytes;
     }
 
     action depart() {
@@ -61,6 +70,9 @@ control BottleneckEgress(inout headers_t hdr, inout metadata_t meta) {
         meta.lane_seq = lane_postcards.read(meta.lane_index);
         lane_postcards.write(meta.lane_index, meta.lane_seq + 1);
         write_postcard();
+        if (hdr.intrinsic.queues != 0) {
+            write_queue_postcard();
+        }
 
         // Until a packet of it leaves or is dropped a flow's share of the
         // queue only grows, so its peak is seen just before that.

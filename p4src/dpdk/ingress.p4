@@ -8,14 +8,15 @@ control BottleneckIngress(inout headers_t hdr, inout metadata_t meta) {
     Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) arrived;
     Counter<bit<64>, bit<32>>(UNSHAPED_REASONS, PNA_CounterType_t.PACKETS_AND_BYTES) unshaped;
 
-    action to_queue(lane_t lane, flow_id_t flow) {
+    action to_queue(lane_t lane, flow_id_t flow, bit<8> queue) {
         hdr.bridge.setValid();
         hdr.bridge.lane = lane;
         hdr.bridge.payload_bytes = meta.payload_bytes;
         hdr.bridge.flow = flow;
         hdr.bridge.tcp_seq = meta.tcp_seq;
         hdr.bridge.tcp_flags = meta.tcp_flags;
-        hdr.bridge.reserved = (bit<24>)hdr.ipv4.tos;  // for a queue that marks
+        hdr.bridge.queue = queue;
+        hdr.bridge.tos = hdr.ipv4.tos;
         send_to_port((PortId_t)PORT_QUEUE);
     }
 
@@ -48,6 +49,28 @@ control BottleneckIngress(inout headers_t hdr, inout metadata_t meta) {
         }
         const default_action = pass_unknown();
         size = FLOW_CAPACITY;
+    }
+
+    action set_queue(bit<8> queue) {
+        hdr.bridge.queue = queue;
+    }
+
+    action first_queue() {
+        hdr.bridge.queue = 0;
+    }
+
+    // The control plane has an entry for each DSCP of a lane that is asked.
+    table dscp_table {
+        key = {
+            meta.lane : exact @name("lane");
+            meta.dscp : exact @name("dscp");
+        }
+        actions = {
+            set_queue;
+            first_queue;
+        }
+        const default_action = first_queue();
+        size = DSCP_CAPACITY;
     }
 
     // The pipeline does not check lengths when it extracts: behind the end of a
@@ -85,6 +108,11 @@ control BottleneckIngress(inout headers_t hdr, inout metadata_t meta) {
                     meta.flow_bytes = in_queue_bytes.read(hdr.bridge.flow);
                     meta.flow_bytes = meta.flow_bytes + (bit<64>)hdr.intrinsic.packet_bytes;
                     in_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);
+                    if (hdr.bridge.queue == QUEUE_BY_DSCP) {
+                        meta.lane = hdr.bridge.lane;
+                        meta.dscp = hdr.bridge.tos >> 2;
+                        dscp_table.apply();
+                    }
                 }
             }
         }

@@ -13,9 +13,10 @@ header intrinsic_h {
     bit<8>    pass;          // PASS_*
     bit<8>    ingress_port;  // the physical port the packet came in by
     bit<8>    marks;         // second pass: the last byte of the postcard
-    bit<8>    reserved;
+    bit<8>    queues;        // second pass: 1 + the packet's queue; 0: the lane has one queue only
     bytes_t   packet_bytes;  // on the wire, without FCS
-    bytes_t   queue_bytes;   // second pass: queue at enqueue, without this packet
+    bytes_t   queue_bytes;   // second pass: lane at enqueue, without this packet
+    bytes_t   own_queue_bytes;  // second pass: of them, in its own queue
     time_ns_t enqueue_ns;    // arrival (first pass: now)
     time_ns_t dequeue_ns;    // second pass: end of serialisation, or when it was dropped
 }
@@ -42,6 +43,7 @@ const MirrorSessionId_t MIRROR_SESSION = (MirrorSessionId_t)1;  // 0 is the arch
 
 #define FLOW_CAPACITY 65536
 #define LANE_CAPACITY 64
+#define DSCP_CAPACITY (LANE_CAPACITY << 6)  // each DSCP of each lane
 #define HISTOGRAM_CAPACITY (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
 
 // Why a packet goes unshaped: the indices of its counter.

@@ -5,6 +5,7 @@
 struct headers_t {
     intrinsic_h intrinsic;
     postcard_h  postcard;
+    queue_postcard_h queue_postcard;
     bridge_h    bridge;
     ethernet_h  ethernet;
     ipv4_h      ipv4;
@@ -19,6 +20,9 @@ struct metadata_t {
     bit<16> src_port;
     bit<16> dst_port;
     bit<8>  protocol;
+    // The DSCP table's key, likewise.
+    bit<16> lane;
+    bit<8>  dscp;
     // ingress
     bit<8>  tcp_flags;
     bit<32> tcp_seq;

@@ -155,7 +155,7 @@ control BottleneckEgress(inout headers_t hdr,
         hdr.postcard.lane_seq = hdr.mirror.lane_seq;
         hdr.postcard.payload_bytes = hdr.mirror.payload_bytes;
         hdr.postcard.tcp_flags = hdr.mirror.tcp_flags;
-        hdr.postcard.reserved = 0;
+        hdr.postcard.marks = 0;
     }
 
     apply {

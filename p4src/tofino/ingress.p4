@@ -102,7 +102,9 @@ control BottleneckIngress(inout headers_t hdr,
         hdr.bridge.flow = flow;
         hdr.bridge.tcp_seq = meta.tcp_seq;
         hdr.bridge.tcp_flags = meta.tcp_flags;
+        hdr.bridge.queue = 0;
         hdr.bridge.reserved = 0;
+        hdr.bridge.tos = 0;
         to_tm.qid = queue;
         to_tm.deflect_on_drop = 1;
         to_tm.disable_ucast_cutthru = 1;

@@ -19,7 +19,7 @@ from typing import Any
 import grpc
 from nashbed.controlplane.targets.tofino import bfruntime_pb2 as pb
 from tests.fakes.bfrt_driver import operations
-from tests.fakes.bfrt_tables import fixed_tables
+from tests.fakes.bfrt_tables import POOLS, fixed_tables
 
 SERVICE = "bfrt_proto.BfRuntime"
 ALL_PIPES = 0xFFFF
@@ -40,6 +40,10 @@ SESSION_QUEUES = {"tofino1": 32, "tofino2": 128}
 NO_CONFIGURATION = {"app_enable", "batch_count_cfg", "packets_per_batch_cfg", "batch_counter",
                     "pkt_counter", "trigger_counter"}  # fmt: skip
 """Fields of an application that leave the others alone."""
+SERVED = {"min_rate_enable": False, "min_priority": "7", "max_rate_enable": False,
+          "max_priority": "7", "dwrr_weight": 1023}  # fmt: skip
+"""How a queue is served that nobody has configured."""
+LARGEST_WEIGHT = 1023
 ZEROS: dict[str, Any] = {"bool": False, "string": ""}
 WHOLE_BITS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
@@ -176,6 +180,8 @@ class FakeBfRt:
                 data["mirror_drop_enable"] = False
             self.put(f"{self.prefix}.tm.pipe.cfg", data, pipe)
         self.put(f"{self.prefix}.tm.pool.cfg", {"size_cells": 90_000}, pool="IG_APP_POOL_0")
+        for pool in POOLS:
+            self.put(f"{self.prefix}.tm.pool.cfg", {"size_cells": 0}, pool=pool)
         sku = {"sku": "BFN-T10-032D", "num_pipes": PIPES, "num_stages": 12}
         self.put(f"{self.prefix}.dev.device_configuration", sku)
         app = self._described(f"{self.prefix}.{APP}")
@@ -199,10 +205,12 @@ class FakeBfRt:
         pool = {"pool_id": "IG_APP_POOL_0", "pool_max_cells": 40, "dynamic_baf": "80%"}
         self.put(f"{name}.port.dpg", pool, dev_port=port)
         self.put(f"{prefix}.tm.counter.ig_port", _no_counts(), dev_port=port)
+        shaping = {"unit": "BPS", "provisioning": "UPPER", "max_rate": 10_000_000,
+                   "max_burst_size": 16384}  # fmt: skip
+        self.put(f"{name}.port.sched_cfg", {"max_rate_enable": False}, dev_port=port)
+        self.put(f"{name}.port.sched_shaping", shaping, dev_port=port)
         for key in keys:
-            self.put(f"{name}.queue.sched_cfg", {"max_rate_enable": False}, pipe, **key)
-            shaping = {"unit": "BPS", "provisioning": "UPPER", "max_rate": 10_000_000,
-                       "max_burst_size": 16384}  # fmt: skip
+            self.put(f"{name}.queue.sched_cfg", dict(SERVED), pipe, **key)
             self.put(f"{name}.queue.sched_shaping", shaping, pipe, **key)
             limit = {"guaranteed_cells": 20, "hysteresis_cells": 32, "tail_drop_enable": True}
             pool = {"pool_id": "EG_APP_POOL_0", "pool_max_cells": 100, "dynamic_baf": "80%"}
@@ -391,8 +399,10 @@ class FakeBfRt:
             data = self._session(place, action, data)
         elif name == APP:
             action, data = self._application(stored, action, data)
-        elif name == "tm.queue.sched_shaping":
+        elif name in ("tm.queue.sched_shaping", "tm.port.sched_shaping"):
             data = self._shaped(stored.data | data)
+        elif name == "tm.queue.sched_cfg":
+            data = _served(place[0], data)
         elif name == "tm.queue.buffer":
             data = _limited(action, data)
         elif name == "tm.pipe.cfg":
@@ -631,6 +641,15 @@ def zeros(table: dict[str, Any], action: str = "") -> dict[str, Any]:
     ]
     inner = [field.get("singleton", field) for field in described]
     return {field["name"]: ZEROS.get(field["type"]["type"], 0) for field in inner}
+
+
+def _served(table: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Weights have ten bits; a priority is read by the first of its names."""
+    if data.get("dwrr_weight", 0) > LARGEST_WEIGHT:
+        raise invalid(f"Table Entry modify failed table:{table}")
+    names = {"0": "LOW", "HIGH": "7"}
+    priorities = {k: names.get(v, v) for k, v in data.items() if k.endswith("_priority")}
+    return data | priorities
 
 
 def _limited(action: str, data: dict[str, Any]) -> dict[str, Any]:

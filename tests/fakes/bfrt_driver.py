@@ -48,13 +48,16 @@ What is read.
 - tm.queue.buffer is read as shared_pool whatever its mode is (bf_rt_tm_table_impl_queue.cpp:2626);
   buffer_only is pool_max_cells 0 (tm_api_queue.c:190). Its values are the driver's own memory
   (tm_api_read.c:1003); a shaper's are the chip's (tm_sch.c:243).
+- tm.queue.sched_cfg: the priority 0 is read as LOW and 7 as 7, the first of two names each
+  (bf_rt_tm_table_helper_sched.cpp:317). Queues have priority 7 and weight 1023 until something is
+  set (tm_api_sch.c:64 and :322).
 - Registers and counters are the driver's copy, of the last time they were read from the chip,
   unless from_hw is asked (bf_rt_p4_table_impl.cpp:7656, :6559).
 - pktgen.port_cfg refuses from_hw (bf_rt_pktgen_table_impl.cpp:101).
 
-Limits. Pools and a port's share are at most the buffer's cells (tm_api_pool.c:46,
-tm_api_ppg.c:384). The cells that queues are guaranteed are not checked, singly or together
-(tm_queue.c:433): the adapter does that.
+Limits. A weight is 0 to 1023 (tm_api_sch.c:71). Pools and a port's share are at most the buffer's
+cells (tm_api_pool.c:46, tm_api_ppg.c:384). The cells that queues are guaranteed are not checked,
+singly or together (tm_queue.c:433): the adapter does that.
 """
 
 from __future__ import annotations

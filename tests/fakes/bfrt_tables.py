@@ -24,6 +24,7 @@ SESSION = {
     "$mcast_grp_b": U16, "$mcast_grp_b_valid": BOOL, "$mcast_l1_xid": U16, "$mcast_l2_xid": U16,
     "$mcast_rid": U16, "$icos_for_copy_to_cpu": U32, "$copy_to_cpu": BOOL, "$max_pkt_len": U16,
 }  # fmt: skip
+PRIORITIES = ("LOW", *map(str, range(8)), "HIGH")
 QUEUE = {"pg_id": U8, "pg_queue": U8}
 PORT = {"dev_port": U32}
 
@@ -89,8 +90,19 @@ def _queues() -> list[dict[str, Any]]:
     actions = [_action(1, "shared_pool", shared), _action(2, "buffer_only", [])]
     return [
         _table(4278517796, "tm.queue.buffer", QUEUE, buffer, actions),
-        _table(4278517797, "tm.queue.sched_cfg", QUEUE, [_data(5, "max_rate_enable", BOOL)]),
+        _table(4278517797, "tm.queue.sched_cfg", QUEUE, _served()),
         _table(4278517798, "tm.queue.sched_shaping", QUEUE, shaping),
+    ]
+
+
+def _served() -> list[dict[str, Any]]:
+    """How a queue is served; alike on both chips but for what no adapter needs."""
+    return [
+        _data(2, "min_rate_enable", BOOL),
+        _data(1, "min_priority", TEXT, PRIORITIES),
+        _data(5, "max_rate_enable", BOOL),
+        _data(4, "max_priority", TEXT, PRIORITIES),
+        _data(3, "dwrr_weight", U16),
     ]
 
 
@@ -119,6 +131,12 @@ def _others(chip: str) -> list[dict[str, Any]]:
         _data(13, "pool_max_cells", U32),
         _data(14, "dynamic_baf", TEXT, BAF),
     ]
+    line = [
+        _data(1, "unit", TEXT, ("PPS", "BPS")),
+        _data(2, "provisioning", TEXT, ("UPPER", "LOWER", "MIN_ERROR")),
+        _data(3, "max_rate", U32),
+        _data(4, "max_burst_size", U32),
+    ]
     device = [
         _data(2, "cell_size_bytes", U32, read_only=True),
         _data(3, "total_cells", U32, read_only=True),
@@ -131,6 +149,8 @@ def _others(chip: str) -> list[dict[str, Any]]:
     return [
         _table(4278517776, "tm.port.cfg", PORT, port),
         _table(4278517781, "tm.port.dpg", PORT, admission),
+        _table(4278517782, "tm.port.sched_cfg", PORT, [_data(1, "max_rate_enable", BOOL)]),
+        _table(4278517783, "tm.port.sched_shaping", PORT, line),
         _table(4278517762, "tm.pool.cfg", {"pool": TEXT}, [_data(1, "size_cells", U32)]),
         _table(4278517840, "tm.pipe.cfg", {}, pipe),
         _table(4278517889, "tm.cfg", {}, device),

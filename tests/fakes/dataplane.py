@@ -125,6 +125,9 @@ class FakeDataPlane:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
         counts = request.pop("limit_counts", "system")
         discipline = request.pop("discipline", None)
+        queues, points = request.pop("queues", None), request.pop("dscp", None)
+        default = request.pop("dscp_default", None)
+        need((queues is None) == (points is None) == (default is None), "dscp is of queues")
         exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrivals")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
@@ -139,8 +142,27 @@ class FakeDataPlane:
         if discipline is not None:
             whole(discipline.pop("seed"), 0, 2**63 - 1, "seed")
             applied["discipline"] = discipline
+        if queues is not None:
+            need(discipline is None and limit["unit"] == "bytes", "several queues")
+            applied["queues"] = self.several(queues)
+            for point, queue in points:
+                whole(point, 0, 63, "dscp")
+                whole(queue, 0, len(queues["queues"]) - 1, "dscp queue")
+            whole(default, 0, len(queues["queues"]) - 1, "dscp_default")
         self.programs[self.lane(request)] = applied
         return {"applied": applied}
+
+    def several(self, queues: dict[str, Any]) -> dict[str, Any]:
+        """Several queues as they are answered."""
+        exactly(queues, "scheduler", "memory", "queues", "seed")
+        whole(queues["seed"], 0, 2**63 - 1, "seed")
+        need(2 <= len(queues["queues"]) <= CONSTANTS.queues_max, "number of queues")
+        drr = queues["scheduler"] == "drr"
+        for queue in queues["queues"]:
+            need(("weight" in queue) == drr, "weights are drr's")
+            need(set(queue) - {"weight", "discipline"} == {"limit_bytes"}, "queue keys")
+        answered = [{"weight": 1, **queue} for queue in queues["queues"]]
+        return queues | {"queues": answered}
 
     def do_delay(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(
@@ -170,7 +192,11 @@ class FakeDataPlane:
         lane = self.lane(request)
         need(len(request["entries"]) <= CONSTANTS.flow_entries_per_call, "too many entries")
         for entry in request["entries"]:
-            need(set(entry) == {"flow", "src", "dst", "sport", "dport", "proto"}, "entry keys")
+            keys = {"flow", "src", "dst", "sport", "dport", "proto"}
+            queues = self.programs[lane].get("queues") if lane in self.programs else None
+            need(set(entry) == (keys if queues is None else keys | {"queue"}), "entry keys")
+            if queues is not None and entry["queue"] != CONSTANTS.queue_by_dscp:
+                whole(entry["queue"], 0, len(queues["queues"]) - 1, "queue")
             whole(entry["flow"], 0, self.config["flow_capacity"] - 1, "flow")
             need(ipaddress.ip_address(entry["src"]).packed[:3] == bytes((10, 64, lane)), "src")
             need(ipaddress.ip_address(entry["dst"]).packed[:3] == bytes((10, 65, lane)), "dst")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from ...contract.disciplines import DisciplineProgram, Value, machine_parameter
 from ...contract.errors import ConfigError
@@ -14,15 +15,16 @@ from ...contract.units import Duration, Quantity, Share, Size
 from .objects import discipline_object
 from .tool import DisciplineAbout, ParameterAbout, describe
 
+Asked = TypeVar("Asked", bound=DisciplineProgram)
 QUANTITIES: dict[str, type[Quantity]] = {"time": Duration, "bytes": Size, "probability": Share}
 """Kind of a parameter -> what is written for it."""
 
 
-def loadable(own: OwnDiscipline, asked: DisciplineProgram) -> DisciplineProgram:
-    """What a data plane is told of a user's own discipline.
+def loadable(own: OwnDiscipline, asked: Asked) -> Asked:
+    """What a data plane is told of a user's own discipline, or policy of the memory.
 
     Args:
-        own: The discipline.
+        own: The discipline, or the policy.
         asked: It as the scenario has it, its parameters as they were written.
 
     Raises:
@@ -32,23 +34,35 @@ def loadable(own: OwnDiscipline, asked: DisciplineProgram) -> DisciplineProgram:
     path = discipline_object(own).path
     about = about_object(path)
     parameters = tuple(_converted(about, name, value) for name, value in asked.parameters)
-    return DisciplineProgram(name=own.name, file=str(path), parameters=parameters)
+    told = {"name": own.name, "file": str(path), "parameters": parameters}
+    return asked.model_copy(update=told)
 
 
 def loadable_bottleneck(
     program: BottleneckProgram, own: Sequence[OwnDiscipline]
 ) -> BottleneckProgram:
-    """A bottleneck with what a data plane can load of a discipline of the user's own.
+    """A bottleneck with what a data plane can load of disciplines and policies of the user's own.
 
     Args:
         program: The bottleneck.
         own: The user's own disciplines.
     """
-    asked = program.discipline
+    changed: dict[str, object] = {"discipline": _own_or_ours(program.discipline, own)}
+    if program.queues is not None:
+        queues = tuple(
+            queue.model_copy(update={"discipline": _own_or_ours(queue.discipline, own)})
+            for queue in program.queues.queues
+        )
+        memory = _own_or_ours(program.queues.memory, own)
+        changed["queues"] = program.queues.model_copy(update={"queues": queues, "memory": memory})
+    return program.model_copy(update=changed)
+
+
+def _own_or_ours(asked: Asked | None, own: Sequence[OwnDiscipline]) -> Asked | None:
+    """What is loaded of a file, if it is of one."""
     if asked is None or not asked.file:
-        return program
-    source = next(each for each in own if each.name == asked.name)
-    return program.model_copy(update={"discipline": loadable(source, asked)})
+        return asked
+    return loadable(next(each for each in own if each.name == asked.name), asked)
 
 
 @cache

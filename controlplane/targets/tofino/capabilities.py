@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import get_args
 
 from ...contract.errors import ConfigError
+from ...contract.queues import MOST, TITLES, Scheduler
 from ...contract.shared import PROGRAMS
 from ...contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ...contract.testbed import ChipName, SwitchTofino, Testbed
@@ -193,6 +195,7 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
     port = settings.ports.receivers.speed.bps
     counted = PACKET_BYTES + settings.shaper_overhead.bytes
     fastest = min(port, chip.fastest_bps) * PACKET_BYTES // counted
+    several = lanes == 1
     return Capabilities(
         target="tofino",
         lanes=min(chip.queues - 1, PROGRAMS["tofino"].lane_capacity),
@@ -202,6 +205,10 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         max_buffer_bytes=packets * PACKET_BYTES,
         postcards=("all", "sample", "bins"),
         limit_counts=("queue",),
+        queues=min(MOST, chip.queues - 1) if several else 1,
+        schedulers=get_args(Scheduler),
+        memory_policies=tuple(TITLES),
+        without_queues="" if several else "several share the port's shaper; set capacity.lanes: 1",
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         queue_tolerance_bytes=None,
         in_queue_registers=False,
@@ -209,22 +216,6 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         traffic_manager=f"the chip's ({settings.chip})",
         limit_detail=f"whole cells of {chip.cell_bytes} B",
     )
-
-
-def tofino_resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
-    """What a testbed's switch would do.
-
-    Raises:
-        ConfigError: It cannot; the line says why.
-    """
-    return resolve(tofino_section(testbed), program)
-
-
-def resolve(settings: SwitchTofino, program: BottleneckProgram) -> Applied:
-    """What a switch would do; see `tofino_resolve`."""
-    chip = CHIPS[settings.chip]
-    _check_port(settings, chip)
-    return applied(settings, chip, shaper_for(settings, chip, program), cells_for(chip, program))
 
 
 def applied(settings: SwitchTofino, chip: Chip, shaper: Shaper, cells: int) -> Applied:
@@ -283,7 +274,12 @@ def cells_for(chip: Chip, program: BottleneckProgram) -> int:
     return cells
 
 
-def _check_port(settings: SwitchTofino, chip: Chip) -> None:
+def check_ports(settings: SwitchTofino, chip: Chip) -> None:
+    """Refuse ports of speeds that a chip has not.
+
+    Raises:
+        ConfigError: It names port and speeds.
+    """
     for port in (settings.ports.senders, settings.ports.receivers, settings.ports.telemetry):
         if port.speed.bps not in chip.speeds:
             raise ConfigError(

@@ -151,12 +151,7 @@ def bottleneck(
     settings: SwitchTofino, chip: Chip, queue: QueueAddress, shaper: Shaper, cells: int
 ) -> list[Change]:
     """A queue's rate and limit: a static limit of its own, tail drop, no share of a pool."""
-    rate: dict[str, Value] = {
-        "unit": "BPS",
-        "provisioning": "MIN_ERROR",
-        "max_rate": round(shaper.rate_bps / 1000),
-        "max_burst_size": chip.burst_bytes(settings.burst.bytes),
-    }
+    rate = rate_data(settings, chip, shaper)
     limit: dict[str, Value] = {
         "guaranteed_cells": cells,
         "hysteresis_cells": 0,
@@ -171,6 +166,16 @@ def bottleneck(
     ]
 
 
+def rate_data(settings: SwitchTofino, chip: Chip, shaper: Shaper) -> dict[str, Value]:
+    """A shaper's rate and burst, of a queue or of a port."""
+    return {
+        "unit": "BPS",
+        "provisioning": "MIN_ERROR",
+        "max_rate": round(shaper.rate_bps / 1000),
+        "max_burst_size": chip.burst_bytes(settings.burst.bytes),
+    }
+
+
 def lane_limit(lane: int, cells: int) -> Change:
     """What P4 reports as the queue that a dropped packet met."""
     return Change(
@@ -183,7 +188,7 @@ def flow_entry(lane: int, flow: FlowEntry) -> Change:
     data: dict[str, Value] = {
         "lane": lane,
         "flow": flow.flow,
-        "queue": lane_queue(lane),
+        "queue": lane_queue(lane) + flow.queue,
     }
     return Change("set", FLOW_TABLE, flow_key(flow), data, TO_QUEUE)
 
@@ -200,7 +205,7 @@ def flow_key(flow: FlowEntry) -> dict[str, Value]:
 
 
 def lane_queue(lane: int) -> int:
-    """The queue of the receivers' port that a lane is."""
+    """The queue of the receivers' port that a lane is, or the first of several."""
     return FIRST_LANE_QUEUE + lane
 
 

@@ -18,6 +18,8 @@ from .capabilities import CHIPS, Shaper, full_packet_cells, pipe_of
 from .client import BfRtClient, MissingEntryError
 from .info import Info, Query
 from .programming import QueueAddress
+from .queues import applied_queues, queues_for, read_back
+from .queues import lane as queues_of_lane
 from .registers import whole
 from .times import READINGS, ClockReading, add_serialisation, epoch_ns, switch_ns
 from .undo import UndoLog
@@ -46,7 +48,7 @@ class TofinoSwitch(Switch):
         self._chip = CHIPS[settings.chip]
         self._client = client or BfRtClient(settings.grpc, settings.device, settings.p4_name)
         self._undo: UndoLog | None = None
-        self._queues: dict[int, QueueAddress] = {}
+        self._queues: dict[int, tuple[QueueAddress, ...]] = {}
         self._cells: dict[int, int] = {}
         self._flows: dict[int, tuple[FlowEntry, ...]] = {}
         self._programmed: dict[int, Applied] = {}
@@ -79,20 +81,45 @@ class TofinoSwitch(Switch):
         )
 
     def program(self, lane: LaneProgram) -> Applied:
-        """Set a lane's queue and flows; what is applied is read back."""
+        """Set a lane's queue, or queues, and flows; what is applied is read back."""
+        several = lane.bottleneck.queues is not None
+        with self._lock:
+            applied = self._set_queues(lane) if several else self._set_queue(lane)
+            self._programmed[lane.lane] = applied
+            self._flows[lane.lane] = lane.flows
+            entries = [programming.flow_entry(lane.lane, flow) for flow in lane.flows]
+            self._loaded().apply(entries)
+        return applied
+
+    def _set_queue(self, lane: LaneProgram) -> Applied:
         shaper = capabilities.shaper_for(self._settings, self._chip, lane.bottleneck)
         cells = capabilities.cells_for(self._chip, lane.bottleneck)
-        with self._lock:
-            undo = self._loaded()
-            self._share_buffer(lane.lane, cells)
-            port = self._settings.ports.receivers.port
-            queue = self._queue(port, programming.lane_queue(lane.lane))
-            self._queues[lane.lane] = queue
-            undo.apply(programming.lane(self._settings, lane.lane, queue, shaper, cells))
-            self._flows[lane.lane] = lane.flows
-            undo.apply([programming.flow_entry(lane.lane, flow) for flow in lane.flows])
-            applied = self._programmed[lane.lane] = self._applied(queue, shaper)
-        return applied
+        undo = self._loaded()
+        self._share_buffer(lane.lane, cells)
+        port = self._settings.ports.receivers.port
+        queue = self._queue(port, programming.lane_queue(lane.lane))
+        self._queues[lane.lane] = (queue,)
+        undo.apply(programming.lane(self._settings, lane.lane, queue, shaper, cells))
+        return self._applied(queue, shaper)
+
+    def _set_queues(self, lane: LaneProgram) -> Applied:
+        """Several queues, which have the port's shaper and a pool to themselves."""
+        settings, chip = self._settings, self._chip
+        if self._lanes > 1 or lane.lane != 0:
+            raise TargetError(
+                "switch: several queues share the port's shaper, so one lane has it alone; set "
+                "capacity.lanes: 1"
+            )
+        queues = queues_for(settings, chip, lane.bottleneck)
+        undo = self._loaded()
+        self._share_buffer(lane.lane, queues.cells)
+        first = programming.lane_queue(lane.lane)
+        numbers = range(first, first + len(queues.queues))
+        places = tuple(self._queue(settings.ports.receivers.port, number) for number in numbers)
+        self._queues[lane.lane] = places
+        undo.apply(queues_of_lane(settings, chip, lane.lane, places, queues))
+        answers = self._client.read(read_back(settings, chip, places))
+        return applied_queues(settings, chip, queues, answers)
 
     def correct(self, lane: int, plan: TelemetryPlan) -> None:
         """Add each packet's serialisation to its departure; bins keep the time before it."""
@@ -277,11 +304,14 @@ class TofinoSwitch(Switch):
         }
 
     def _queue_counters(self, lane: int) -> JsonObject:
-        queue = self._queues.get(lane)
-        if queue is None:
+        """What the traffic manager counted of a lane, summed over its queues."""
+        queues = self._queues.get(lane)
+        if queues is None:
             raise TargetError(f"switch: lane {lane} is not programmed")
-        query = Query(self._chip.table("tm.counter.queue"), queue.key, queue.pipe)
-        return self._client.read([query])[0]
+        table = self._chip.table("tm.counter.queue")
+        counted = self._client.read([Query(table, queue.key, queue.pipe) for queue in queues])
+        names = ("drop_count_packets", "usage_cells", "watermark_cells")
+        return {name: sum(whole(each, name) for each in counted) for name in names}
 
     def _unshaped(self) -> dict[str, int]:
         queries = [

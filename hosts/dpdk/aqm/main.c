@@ -182,7 +182,7 @@ set_parameters(const struct options *o, struct discipline_config *config)
 {
 	for (uint32_t i = 0; i < o->n_set; i++) {
 		size_t length = strcspn(o->set[i], "=");
-		const struct aqm_param *p = config->aqm->params;
+		const struct aqm_param *p = config->aqm.ops->params;
 
 		while (p->name != NULL &&
 		       (strlen(p->name) != length || strncmp(p->name, o->set[i], length) != 0))
@@ -191,7 +191,7 @@ set_parameters(const struct options *o, struct discipline_config *config)
 			fprintf(stderr, "--set %s: there is no such parameter\n", o->set[i]);
 			return false;
 		}
-		if (!aqm_set(p, config->aqm_config, strtod(o->set[i] + length + 1, NULL))) {
+		if (!aqm_set(p, config->aqm.config, strtod(o->set[i] + length + 1, NULL))) {
 			fprintf(stderr, "--set %s: is out of range\n", o->set[i]);
 			return false;
 		}
@@ -247,8 +247,8 @@ check(struct discipline_config *config)
 	const struct aqm_line line = {.rate_bps = config->rate_bps, .limit_bytes = config->limit};
 	const char *why = NULL;
 
-	if (config->aqm->check != NULL)
-		why = config->aqm->check(config->aqm_config, &line);
+	if (config->aqm.ops->check != NULL)
+		why = config->aqm.ops->check(config->aqm.config, &line);
 	if (why != NULL)
 		fprintf(stderr, "%s\n", why);
 	return why == NULL;
@@ -260,14 +260,14 @@ pass(const struct options *o)
 	struct discipline_config config = {
 		.rate_bps = o->rate_bps,
 		.limit = o->limit,
-		.aqm = find(o->discipline),
-		.seed = o->seed,
+		.aqm.ops = find(o->discipline),
+		.aqm.seed = o->seed,
 	};
 	struct discipline *d;
 
-	if (config.aqm == NULL)
+	if (config.aqm.ops == NULL)
 		return EXIT_WRONG;
-	aqm_defaults(config.aqm, config.aqm_config);
+	aqm_defaults(config.aqm.ops->params, config.aqm.config);
 	if (!set_parameters(o, &config) || !check(&config))
 		return EXIT_WRONG;
 	d = served_ops.create();

@@ -72,7 +72,9 @@ discipline_json_write(const struct discipline_config *config)
 				   arrivals_names[config->arrivals], "limit_counts",
 				   limit_counts_names[config->counts]);
 
-	if (config->aqm != NULL)
-		json_object_set_new(object, "discipline", aqm_json_write(config));
+	if (config->aqm.ops == &queues_ops)
+		json_object_set_new(object, "queues", queues_json_write(&config->queues));
+	else if (config->aqm.ops != NULL)
+		json_object_set_new(object, "discipline", aqm_json_write(&config->aqm));
 	return object;
 }

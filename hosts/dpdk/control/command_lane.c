@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Programming a lane: its bottleneck, its delays and its entries in the P4 flow table; resetting it. */
+/* Programming a lane: its bottleneck, its delays and its entries in the P4 tables; resetting it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,20 @@
 
 #define DELAY_NS_MAX (60 * SECOND_NS)
 
+#define DSCPS 64u
+#define NOT_LISTED UINT8_MAX
+
+/* The queue of each DSCP, or NOT_LISTED. */
+struct dscp_queues {
+	bool is_given;
+	uint8_t of[DSCPS];
+};
+
 struct program_request {
 	uint32_t lane;
 	struct discipline_config config;
+	struct dscp_queues dscp;
+	uint8_t dscp_default;
 };
 
 static int
@@ -23,23 +34,110 @@ run_program(struct loop *loop, void *argument)
 	return traffic_manager_configure(&loop->bottleneck.tm, r->lane, &r->config);
 }
 
+static int
+read_dscp_queue(const struct json_place *place, const json_t *pair, struct dscp_queues *queues)
+{
+	const json_t *dscp = json_array_get(pair, 0), *queue = json_array_get(pair, 1);
+	json_int_t point = json_integer_value(dscp);
+
+	if (json_array_size(pair) != 2 || !json_is_integer(dscp) || !json_is_integer(queue) ||
+	    point < 0 || point >= DSCPS || json_integer_value(queue) < 0 ||
+	    json_integer_value(queue) >= QUEUES_MAX)
+		return json_place_error(place, "must be [DSCP 0..%u, queue 0..%u]", DSCPS - 1,
+					QUEUES_MAX - 1);
+	if (queues->of[point] != NOT_LISTED)
+		return json_place_error(place, "DSCP %d has a queue already", (int)point);
+	queues->of[point] = (uint8_t)json_integer_value(queue);
+	return 0;
+}
+
+/* [[DSCP, queue], ...] */
+static int
+read_dscp(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	struct dscp_queues *queues = target;
+
+	(void)field;
+	if (!json_is_array(value))
+		return json_place_error(place, "must be a list, not %s", json_type_name(value));
+	queues->is_given = true;
+	memset(queues->of, NOT_LISTED, sizeof(queues->of));
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		struct json_place item = json_place_of_item(place, i);
+
+		if (read_dscp_queue(&item, json_array_get(value, i), queues) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Those that are not listed have the default; all are queues of the lane. */
+static int
+complete_dscp(const struct json_place *place, struct program_request *r)
+{
+	size_t n = r->config.queues.n;
+
+	if (!r->dscp.is_given)
+		return 0;
+	for (uint32_t dscp = 0; dscp < DSCPS; dscp++) {
+		uint8_t *queue = &r->dscp.of[dscp];
+
+		if (*queue == NOT_LISTED)
+			*queue = r->dscp_default;
+		if (*queue >= n)
+			return json_place_error(place,
+						"DSCP %u is for queue %u, but the lane has %zu "
+						"queues",
+						dscp, *queue, n);
+	}
+	return 0;
+}
+
+/* The lane's part of the DSCP table is as asked from now on. 0 or an errno of either sign. */
+static int
+write_dscp(struct commands *c, const struct program_request *r)
+{
+	struct pipeline *p = dataplane_loop(c->dp, r->lane)->pipeline;
+	struct lane_entries *e = &c->entries[r->lane];
+	int error = 0;
+
+	if (!r->dscp.is_given && !e->has_dscp)
+		return 0;
+	for (uint8_t dscp = 0; !error && dscp < DSCPS; dscp++)
+		error = r->dscp.is_given ?
+				registers_dscp_add(p, r->lane, dscp, r->dscp.of[dscp]) :
+				registers_dscp_delete(p, r->lane, dscp);
+	e->has_dscp = r->dscp.is_given;
+	return error ? error : pipeline_commit(p);
+}
+
 json_t *
 command_program(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
 		JSON_FIELD(struct program_request, "lane", lane, command_read_lane),
 		DISCIPLINE_JSON_FIELDS(struct program_request, config),
+		JSON_FIELD(struct program_request, "dscp", dscp, read_dscp, .optional = true),
+		JSON_FIELD(struct program_request, "dscp_default", dscp_default, json_read_u8,
+			   .max = QUEUES_MAX - 1, .optional = true),
 	};
 	struct program_request r = {0};
 	int error;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0 ||
+	    complete_dscp(place, &r) < 0)
 		return NULL;
 	error = mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_program, &r);
 	if (error == -EBUSY)
 		return command_refuse(place, "lane %u has packets queued; reset it first", r.lane);
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
+	c->entries[r.lane].n_queues = r.config.queues.n;
+	error = write_dscp(c, &r);
+	if (error)
+		return command_refuse(place, "the DSCP table refused lane %u: %s", r.lane,
+				      strerror(abs(error)));
 	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r.config));
 }
 
@@ -82,6 +180,7 @@ command_delay(struct commands *c, const struct json_place *place, const json_t *
 struct flow_entry {
 	struct flow_key key;
 	uint32_t flow;
+	uint8_t queue;
 };
 
 struct flows_request {
@@ -97,6 +196,8 @@ static const struct json_field entry_fields[] = {
 	JSON_FIELD(struct flow_entry, "sport", key.sport, json_read_u16, .max = UINT16_MAX),
 	JSON_FIELD(struct flow_entry, "dport", key.dport, json_read_u16, .max = UINT16_MAX),
 	JSON_FIELD(struct flow_entry, "proto", key.protocol, json_read_u8, .max = UINT8_MAX),
+	JSON_FIELD(struct flow_entry, "queue", queue, json_read_u8, .max = QUEUE_BY_DSCP,
+		   .optional = true),
 };
 
 static const struct json_list entry_list = {
@@ -136,6 +237,31 @@ reaches_lane(const struct commands *c, uint32_t lane, const struct flow_key *key
 	return dataplane_loop(c->dp, planned ? of : 0) == dataplane_loop(c->dp, lane);
 }
 
+static bool
+has_queue(const struct commands *c, uint32_t lane, uint8_t queue)
+{
+	size_t n = c->entries[lane].n_queues;
+
+	return n == 0 ? queue == 0 : queue < n || queue == QUEUE_BY_DSCP;
+}
+
+static int
+check_entry(const struct commands *c, const struct json_place *place, uint32_t lane,
+	    const struct flow_entry *entry)
+{
+	if (!reaches_lane(c, lane, &entry->key))
+		return json_place_error(place,
+					"flow %u is from another packet loop's lane; its "
+					"source must be an address of lane %u",
+					entry->flow, lane);
+	if (!has_queue(c, lane, entry->queue))
+		return json_place_error(place,
+					"flow %u is for queue %u, but lane %u has %zu queues; "
+					"program it first",
+					entry->flow, entry->queue, lane, c->entries[lane].n_queues);
+	return 0;
+}
+
 static int
 add_entries(struct commands *c, const struct json_place *place, const struct flows_request *r)
 {
@@ -143,14 +269,13 @@ add_entries(struct commands *c, const struct json_place *place, const struct flo
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct flow_entry *entry = &r->entries[i];
+		struct flow_action action = {
+			.lane = r->lane, .flow = entry->flow, .queue = entry->queue};
 		int error;
 
-		if (!reaches_lane(c, r->lane, &entry->key))
-			return json_place_error(place,
-						"flow %u is from another packet loop's lane; its "
-						"source must be an address of lane %u",
-						entry->flow, r->lane);
-		error = registers_flow_add(p, &entry->key, r->lane, entry->flow);
+		if (check_entry(c, place, r->lane, entry) < 0)
+			return -1;
+		error = registers_flow_add(p, &entry->key, &action);
 		if (!error)
 			error = remember_key(&c->entries[r->lane], &entry->key);
 		if (error)

@@ -72,7 +72,7 @@ struct lane_view {
 	uint64_t postcards;
 	uint64_t delay_packets;
 	uint64_t random_loss_packets;
-	char description[128];
+	char description[DESCRIPTION_BYTES];
 };
 
 static int

@@ -23,11 +23,13 @@ json_t *commands_answer(struct commands *c, const char *line, size_t bytes);
 
 /* What follows is for the commands themselves, command_*.c. */
 
-/* A lane's entries in the flow table, to take them out again. */
+/* A lane's entries in the flow table, to take them out again, and what its program says of queues. */
 struct lane_entries {
 	struct flow_key *keys;
 	size_t n;
 	size_t capacity;
+	size_t n_queues; /* 0: one, which has no number */
+	bool has_dscp;	 /* the DSCP table has an entry for each */
 };
 
 struct commands {

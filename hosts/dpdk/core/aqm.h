@@ -10,6 +10,7 @@
 #ifndef NASHBED_AQM_H
 #define NASHBED_AQM_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,9 @@
 #include "prng.h"
 
 #define AQM_ABI 2
+
+/* Room for the parameters of any discipline. */
+#define AQM_CONFIG_BYTES 256u
 
 /* The ECN field of the IP header (RFC 3168). */
 enum ecn {
@@ -29,42 +33,45 @@ enum ecn {
 
 /* Why a packet was dropped; stable numbers, which postcards carry. */
 enum drop_reason {
-	DROP_LIMIT,	  /* no room: what drop-tail does, and what a full memory does */
+	DROP_LIMIT,	  /* the memory is full: what drop-tail does */
 	DROP_EARLY,	  /* the discipline's decision */
 	DROP_OVERFLOW,	  /* to make room for another queue's packet */
-	DROP_QUEUE_LIMIT, /* the queue's own limit, where several share a memory */
-	DROP_THRESHOLD,	  /* what the memory's policy gives the queue */
-	DROP_POLICER,	  /* a flow's rate */
+	DROP_QUEUE_LIMIT, /* of several queues: its own limit is reached */
+	DROP_THRESHOLD,	  /* of several queues: the policy of their memory (memory.h) */
+	DROP_POLICER,
 	DROP_REASONS,
 };
 
 /* What a traffic manager knows of a packet: an opaque handle, a length, and the intrinsic
- * metadata for egress.
+ * metadata for egress. Three quarters of a cache line, because every queue copies it.
  */
 struct queue_packet {
 	void *handle;
-	uint32_t lane;
-	uint32_t bytes; /* Ethernet frame without FCS */
-	/* Waiting or being sent at enqueue, without this packet, whatever the limit counts. */
-	uint64_t queue_bytes;
 	uint64_t enqueue_ns;
 	uint64_t dequeue_ns; /* end of serialisation, or when it was dropped */
-	uint32_t flow;	     /* the same number for the packets of one flow */
-	uint8_t ecn;	     /* enum ecn, when it arrived */
-	bool mark;	     /* CE is to be set in it */
+	/* Waiting or being sent in the lane at enqueue, without this packet, whatever the limit
+	 * counts; 32 bits, as in the postcard.
+	 */
+	uint32_t queue_bytes;
+	/* The same of its own queue, where a lane has several, and then as the limit counts. It is
+	 * what a discipline looks at, whether it has the lane to itself or not.
+	 */
+	uint32_t own_queue_bytes;
+	uint32_t bytes; /* Ethernet frame without FCS */
+	uint32_t flow;	/* the same number for the packets of one flow */
+	uint16_t lane;
+	uint8_t queue; /* of the lane's, before it is enqueued; 0 where there is but one */
+	uint8_t ecn;   /* enum ecn, when it arrived */
+	bool mark;     /* CE is to be set in it */
 	bool dropped;
 	uint8_t reason; /* enum drop_reason, of one that was dropped */
-	/* Where a lane has several queues: its own, and the bytes in that at enqueue, without it,
-	 * counted as the limit counts.
-	 */
-	uint8_t queue;
-	uint32_t own_queue_bytes;
 };
 
 /* What a discipline knows of its line, and says to it. */
 struct aqm_line {
 	uint64_t rate_bps;
 	uint32_t overhead_bytes; /* serialised with each packet */
+	bool counts_sent;	 /* what is being sent counts against the limit */
 	uint64_t limit_bytes;	 /* 0: the limit is one of packets */
 	uint64_t limit_packets;	 /* 0: the limit is one of bytes */
 	/* In the discipline's care: neither what is being sent nor what is being given to it. */
@@ -102,6 +109,8 @@ struct aqm_ops {
 	const struct aqm_param *params;
 	size_t config_bytes;
 	size_t state_bytes;
+	/* It keeps the limit itself: every packet is given to it, whatever waits. */
+	bool keeps_limit;
 	/* Compute what was left out of a configuration. NULL, or a line for people about what is
 	 * wrong with it. May be NULL.
 	 */
@@ -125,6 +134,13 @@ struct aqm_ops {
 	/* A packet came that did not fit and is refused; it may say another reason. May be NULL. */
 	void (*refused)(void *state, struct aqm_line *line, struct queue_packet *packet,
 			uint64_t now_ns);
+};
+
+/* A discipline with its parameters, and the seed of its draws. */
+struct aqm_setup {
+	const struct aqm_ops *ops; /* NULL: drop-tail */
+	uint64_t seed;
+	alignas(max_align_t) uint8_t config[AQM_CONFIG_BYTES]; /* with `check` done */
 };
 
 /* What a file with a discipline of one's own ends with. */

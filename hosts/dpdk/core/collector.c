@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "postcard.h"
+
 #define FILE_BUFFER_BYTES (1u << 20)
 
 struct collector {
@@ -82,7 +84,7 @@ watch_sequence(struct collector *c, uint32_t lane_seq)
 }
 
 void
-collector_add(struct collector *c, const uint8_t bytes[POSTCARD_BYTES])
+collector_add(struct collector *c, const uint8_t *bytes)
 {
 	struct postcard p;
 	int error;
@@ -91,11 +93,11 @@ collector_add(struct collector *c, const uint8_t bytes[POSTCARD_BYTES])
 	watch_sequence(c, p.lane_seq);
 	switch (c->config.mode) {
 	case COLLECT_ALL:
-		write_record(c, bytes, POSTCARD_BYTES);
+		write_record(c, bytes, postcard_size(bytes));
 		break;
 	case COLLECT_SAMPLE:
 		if (p.lane_seq % c->config.one_in == 0)
-			write_record(c, bytes, POSTCARD_BYTES);
+			write_record(c, bytes, postcard_size(bytes));
 		break;
 	case COLLECT_BINS:
 		error = bins_add(c->bins, &p, write_bin, c);

@@ -38,7 +38,8 @@ struct collector;
 
 /* NULL with errno set. The file is truncated. */
 struct collector *collector_open(const char *path, const struct collector_config *config);
-void collector_add(struct collector *c, const uint8_t bytes[POSTCARD_BYTES]);
+/* A postcard, as long as its version says (postcard.h). */
+void collector_add(struct collector *c, const uint8_t *bytes);
 /* Write what is left, close, free; the statistics are final. */
 struct collector_stats collector_close(struct collector *c);
 

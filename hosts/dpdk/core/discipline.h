@@ -10,12 +10,12 @@
 #ifndef NASHBED_DISCIPLINE_H
 #define NASHBED_DISCIPLINE_H
 
-#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "aqm.h"
+#include "queues.h"
 
 enum limit_unit {
 	LIMIT_BYTES,
@@ -37,9 +37,6 @@ enum limit_counts {
 	COUNTS_QUEUE,  /* until its first bit leaves, as in Linux's bfifo and pfifo */
 };
 
-/* Room for the parameters of any discipline. */
-#define AQM_CONFIG_BYTES 256u
-
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
@@ -48,10 +45,11 @@ struct discipline_config {
 	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
 	enum arrivals arrivals;	 /* for whoever calls enqueue: n is 1 with ARRIVALS_FRAMES */
 	enum limit_counts counts;
-	/* What decides who is dropped, marked and sent next; NULL: drop-tail. */
-	const struct aqm_ops *aqm;
-	uint64_t seed;
-	alignas(max_align_t) uint8_t aqm_config[AQM_CONFIG_BYTES]; /* with `check` done */
+	/* What decides who is dropped, marked and sent next; queues_ops: several queues, each of
+	 * which decides.
+	 */
+	struct aqm_setup aqm;
+	struct queues_config queues; /* of queues_ops only */
 };
 
 struct discipline_stats {
@@ -60,6 +58,9 @@ struct discipline_stats {
 	uint64_t peak_bytes;
 	uint64_t dropped_packets;
 };
+
+/* Room for any discipline's description, its end. */
+#define DESCRIPTION_BYTES 2048u
 
 struct discipline;
 
@@ -96,7 +97,7 @@ extern const struct discipline_ops served_ops; /* of any struct aqm_ops */
 static inline const struct discipline_ops *
 discipline_ops_of(const struct discipline_config *config)
 {
-	return config->aqm == NULL ? &droptail_ops : &served_ops;
+	return config->aqm.ops == NULL ? &droptail_ops : &served_ops;
 }
 
 #endif

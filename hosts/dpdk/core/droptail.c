@@ -60,7 +60,7 @@ refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t 
 {
 	for (uint32_t i = 0; i < n; i++) {
 		packets[i].enqueue_ns = packets[i].dequeue_ns = now_ns;
-		packets[i].queue_bytes = d->stats.queue_bytes;
+		packets[i].queue_bytes = (uint32_t)d->stats.queue_bytes;
 		packets[i].dropped = true;
 		packets[i].reason = DROP_LIMIT;
 	}
@@ -75,7 +75,7 @@ append(struct discipline *d, struct queue_packet *packet, uint64_t frees, uint64
 		line_departure(&d->config, later_of(d->last_departure, now_ns), packet->bytes);
 	packet->enqueue_ns = now_ns;
 	packet->dequeue_ns = d->last_departure.ns;
-	packet->queue_bytes = d->stats.queue_bytes;
+	packet->queue_bytes = (uint32_t)d->stats.queue_bytes;
 	*(struct waiting *)fifo_push(&d->queue) = (struct waiting){*packet, frees};
 	d->stats.queue_bytes += packet->bytes;
 	d->stats.queue_packets++;

@@ -23,6 +23,7 @@ line_describe(const struct discipline_config *config, struct aqm_line *line)
 
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
+	line->counts_sent = config->counts == COUNTS_SYSTEM;
 	line->limit_packets = counts_packets ? config->limit : 0;
 	line->limit_bytes = counts_packets ? 0 : config->limit;
 	if (config->unit == LIMIT_CELLS)

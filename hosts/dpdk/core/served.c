@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disciplines.h"
 #include "event_heap.h"
 #include "line.h"
 
@@ -75,8 +76,8 @@ served_create(void)
 static void
 end_state(struct discipline *d)
 {
-	if (d->state != NULL && d->config.aqm->fini != NULL)
-		d->config.aqm->fini(d->state);
+	if (d->state != NULL && d->config.aqm.ops->fini != NULL)
+		d->config.aqm.ops->fini(d->state);
 	free(d->state);
 	d->state = NULL;
 }
@@ -89,18 +90,26 @@ served_destroy(struct discipline *d)
 	free(d);
 }
 
+static const void *
+parameters_of(const struct discipline_config *config)
+{
+	if (config->aqm.ops == &queues_ops)
+		return &config->queues;
+	return config->aqm.config;
+}
+
 /* A state as at the beginning; without memory there is none, and the lane drops all. */
 static int
 begin_state(struct discipline *d)
 {
-	const struct aqm_ops *aqm = d->config.aqm;
+	const struct aqm_ops *aqm = d->config.aqm.ops;
 
 	end_state(d);
 	d->free = (struct exact_time){0};
 	d->state = calloc(1, aqm->state_bytes);
 	if (d->state == NULL)
 		return -ENOMEM;
-	if (aqm->init(d->state, d->config.aqm_config, &d->line, d->config.seed) == 0)
+	if (aqm->init(d->state, parameters_of(&d->config), &d->line, d->config.aqm.seed) == 0)
 		return 0;
 	end_state(d);
 	return -ENOMEM;
@@ -124,7 +133,7 @@ static void
 serve(struct discipline *d, struct exact_time from)
 {
 	d->free = from;
-	d->is_busy = d->config.aqm->dequeue(d->state, &d->line, &d->sent, from.ns);
+	d->is_busy = d->config.aqm.ops->dequeue(d->state, &d->line, &d->sent, from.ns);
 	if (!d->is_busy)
 		return;
 	release(d, &d->sent);
@@ -138,7 +147,7 @@ static void
 arrive(const struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 {
 	packet->enqueue_ns = packet->dequeue_ns = now_ns;
-	packet->queue_bytes = d->stats.queue_bytes;
+	packet->queue_bytes = packet->own_queue_bytes = (uint32_t)d->stats.queue_bytes;
 	packet->mark = packet->dropped = false;
 	packet->reason = DROP_LIMIT;
 }
@@ -162,12 +171,12 @@ ask_when_idle(struct discipline *d, uint64_t now_ns)
 static bool
 refuse_all(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
 {
-	bool is_told = d->state != NULL && d->config.aqm->refused != NULL;
+	bool is_told = d->state != NULL && d->config.aqm.ops->refused != NULL;
 
 	for (uint32_t i = 0; i < n; i++) {
 		arrive(d, &packets[i], now_ns);
 		if (is_told)
-			d->config.aqm->refused(d->state, &d->line, &packets[i], now_ns);
+			d->config.aqm.ops->refused(d->state, &d->line, &packets[i], now_ns);
 		refuse(d, &packets[i]);
 	}
 	if (is_told)
@@ -189,16 +198,17 @@ units_of_all(const struct discipline *d, const struct queue_packet *packets, uin
 static bool
 can_hold(const struct discipline *d, uint64_t units)
 {
-	uint64_t used = d->config.aqm->make_room == NULL ? d->used : 0;
+	const struct aqm_ops *aqm = d->config.aqm.ops;
+	uint64_t used = aqm->make_room == NULL ? d->used : 0;
 
-	return used + units <= d->config.limit;
+	return aqm->keeps_limit || used + units <= d->config.limit;
 }
 
 static bool
 take(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 {
 	arrive(d, packet, now_ns);
-	if (!d->config.aqm->enqueue(d->state, &d->line, packet, now_ns)) {
+	if (!d->config.aqm.ops->enqueue(d->state, &d->line, packet, now_ns)) {
 		refuse(d, packet);
 		ask_when_idle(d, now_ns);
 		return false;
@@ -210,7 +220,7 @@ take(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 	d->stats.queue_packets++;
 	ask_when_idle(d, now_ns);
 	while (d->used > d->config.limit && d->line.packets > 0)
-		d->config.aqm->make_room(d->state, &d->line, now_ns);
+		d->config.aqm.ops->make_room(d->state, &d->line, now_ns);
 	if (d->stats.queue_bytes > d->stats.peak_bytes)
 		d->stats.peak_bytes = d->stats.queue_bytes;
 	return true;
@@ -301,43 +311,22 @@ served_discard(struct discipline *d, struct queue_packet *packet)
 }
 
 static int
-describe_param(char *text, size_t room, const struct aqm_param *param, const uint8_t *config)
-{
-	const void *value = config + param->offset;
-
-	switch (param->kind) {
-	case AQM_PROBABILITY:
-	case AQM_REAL:
-		return snprintf(text, room, ", %s %g", param->name, *(const double *)value);
-	case AQM_FLAG:
-		return snprintf(text, room, ", %s%s", *(const bool *)value ? "" : "no ",
-				param->name);
-	case AQM_TIME:
-		return snprintf(text, room, ", %s %" PRIu64 " ns", param->name,
-				*(const uint64_t *)value);
-	case AQM_BYTES:
-	case AQM_PACKETS:
-	case AQM_NUMBER:
-	default:
-		return snprintf(text, room, ", %s %" PRIu64, param->name, *(const uint64_t *)value);
-	}
-}
-
-static int
 served_describe(const struct discipline *d, char *text, size_t text_bytes)
 {
 	const struct discipline_config *config = &d->config;
-	size_t at = (size_t)snprintf(text, text_bytes,
-				     "%s, %" PRIu64 " bit/s, limit %" PRIu64
-				     " %s, overhead %" PRIu32 " bytes per packet",
-				     config->aqm->name, config->rate_bps, config->limit,
-				     line_unit_name(config->unit), config->overhead_bytes);
+	const struct aqm_ops *aqm = config->aqm.ops;
+	struct description line = {text, text_bytes, 0};
 
-	for (const struct aqm_param *p = config->aqm->params; p->name != NULL; p++)
-		at += (size_t)describe_param(text + (at < text_bytes ? at : text_bytes),
-					     at < text_bytes ? text_bytes - at : 0, p,
-					     config->aqm_config);
-	return (int)at;
+	describe_add(&line,
+		     "%s, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
+		     " bytes per packet",
+		     aqm->name, config->rate_bps, config->limit, line_unit_name(config->unit),
+		     config->overhead_bytes);
+	if (aqm == &queues_ops)
+		queues_describe(&config->queues, &line);
+	else
+		describe_params(&line, aqm->params, config->aqm.config);
+	return (int)line.at;
 }
 
 static void

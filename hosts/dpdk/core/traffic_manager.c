@@ -69,9 +69,11 @@ traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 	if (lane >= tm->n_lanes)
 		return -EINVAL;
 	error = ops == l->ops ? ops->configure(l->discipline, config) : replace(l, ops, config);
-	if (!error)
-		l->arrivals = config->arrivals;
-	return error;
+	if (error)
+		return error;
+	l->arrivals = config->arrivals;
+	l->has_queues = config->queues.n > 0;
+	return 0;
 }
 
 static void

@@ -12,6 +12,7 @@ struct traffic_lane {
 	const struct discipline_ops *ops; /* drop-tail until it is configured */
 	struct discipline *discipline;
 	enum arrivals arrivals;
+	bool has_queues; /* several */
 };
 
 struct traffic_manager {
@@ -30,8 +31,8 @@ void traffic_manager_free(struct traffic_manager *tm);
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct discipline_config *config);
 
-/* n packets of one lane that arrive as one; their handle, lane, bytes, flow and ecn are given,
- * the rest is filled. True when all are taken, false when all are dropped. All
+/* n packets of one lane that arrive as one; their handle, lane, bytes, flow, ecn and queue
+ * are given, the rest is filled. True when all are taken, false when all are dropped. All
  * departures up to now_ns must have been taken out before.
  */
 bool traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets, uint32_t n,
@@ -59,6 +60,13 @@ static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 {
 	return tm->lanes[lane].arrivals == ARRIVALS_TRAINS;
+}
+
+/* Whether packets of this lane say which of several queues they are for. */
+static inline bool
+traffic_manager_has_queues(const struct traffic_manager *tm, uint32_t lane)
+{
+	return tm->lanes[lane].has_queues;
 }
 
 static inline uint64_t

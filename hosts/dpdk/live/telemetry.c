@@ -15,6 +15,7 @@
 #include <rte_stack.h>
 
 #include "common/nanoseconds.h"
+#include "core/postcard.h"
 #include "live.h"
 #include "path/lane_share.h"
 
@@ -27,9 +28,14 @@
  */
 #define PAUSE_NS (20 * MILLISECOND_NS)
 
+/* Room for so many postcards of a lane with one queue, and fewer of one with several: they stand one
+ * behind the other. A chunk without room for the longest is full.
+ */
+#define CHUNK_BYTES ((CHUNK_POSTCARDS - 1) * POSTCARD_BYTES + POSTCARD_BYTES_MAX)
+
 struct chunk {
-	uint32_t n;
-	uint8_t postcards[CHUNK_POSTCARDS][POSTCARD_BYTES];
+	uint32_t used; /* bytes */
+	uint8_t postcards[CHUNK_BYTES];
 };
 
 /* The chunks of a loop: writers -> data thread. The one that was emptied last is filled next: a few go
@@ -78,8 +84,8 @@ give_chunk(struct chunks *chunks, struct chunk *chunk)
 static void
 write_chunk(struct lane *lane, struct chunk *chunk)
 {
-	for (uint32_t i = 0; i < chunk->n; i++)
-		collector_add(lane->collector, chunk->postcards[i]);
+	for (uint32_t at = 0; at < chunk->used; at += postcard_size(chunk->postcards + at))
+		collector_add(lane->collector, chunk->postcards + at);
 	give_chunk(lane->chunks, chunk);
 	atomic_fetch_add_explicit(&lane->written, 1, memory_order_release);
 }
@@ -237,7 +243,7 @@ has_chunk(struct lane *lane)
 	if (rte_stack_pop(lane->chunks->empty, &chunk, 1) == 0)
 		return false;
 	lane->chunk = chunk;
-	lane->chunk->n = 0;
+	lane->chunk->used = 0;
 	return true;
 }
 
@@ -251,7 +257,7 @@ hand_over(struct lane *lane)
 }
 
 void
-telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t bytes[POSTCARD_BYTES])
+telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t *bytes)
 {
 	struct lane *lane = &t->lanes[lane_id];
 
@@ -261,8 +267,8 @@ telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t bytes[POSTCAR
 		lane->lost++;
 		return;
 	}
-	memcpy(lane->chunk->postcards[lane->chunk->n++], bytes, POSTCARD_BYTES);
-	if (lane->chunk->n == CHUNK_POSTCARDS)
+	lane->chunk->used += postcard_copy(lane->chunk->postcards + lane->chunk->used, bytes);
+	if (lane->chunk->used + POSTCARD_BYTES_MAX > CHUNK_BYTES)
 		hand_over(lane);
 }
 

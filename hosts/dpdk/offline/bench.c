@@ -76,7 +76,7 @@ count_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint3
 }
 
 static void
-count_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+count_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 {
 	struct bench *b = context;
 
@@ -119,7 +119,7 @@ add_flows(struct bench *b)
 			.protocol = IPPROTO_TCP,
 		};
 
-		error = registers_flow_add(b->pipeline, &key, LANE, flow);
+		error = registers_flow_add(b->pipeline, &key, &(struct flow_action){.lane = LANE, .flow = flow});
 	}
 	return error ? error : pipeline_commit(b->pipeline);
 }

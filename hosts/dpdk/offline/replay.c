@@ -44,7 +44,8 @@ program_flows(struct replay *r)
 
 	for (uint32_t flow = 0; !error && flow < n; flow++)
 		error = registers_flow_add(r->driver.dp.loops[0].pipeline,
-					   capture_flows_at(r->flows, flow), LANE, flow);
+					   capture_flows_at(r->flows, flow),
+					   &(struct flow_action){.lane = LANE, .flow = flow});
 	if (!error)
 		error = pipeline_commit(r->driver.dp.loops[0].pipeline);
 	return error ? failure_set(r->failure, EXIT_STATUS_TARGET,

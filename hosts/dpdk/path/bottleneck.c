@@ -72,9 +72,16 @@ marks_of(enum pass pass, const struct queue_packet *q)
 	return pass == PASS_DROPPED ? marks | q->reason : marks;
 }
 
+/* The intrinsic header's: that a lane has several queues, and which is the packet's. */
+static uint8_t
+queues_of(const struct bottleneck *b, const struct queue_packet *q)
+{
+	return traffic_manager_has_queues(&b->tm, q->lane) ? (uint8_t)(1 + q->queue) : 0;
+}
+
 /* Put the intrinsic header in front. False without headroom: the packet is dropped. */
 static bool
-put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
+put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass, uint8_t queues,
 	      const struct queue_packet *q)
 {
 	uint8_t *header = (uint8_t *)rte_pktmbuf_prepend(mbuf, INTRINSIC_BYTES);
@@ -88,8 +95,10 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 					 .pass = (uint8_t)pass,
 					 .ingress_port = (uint8_t)mbuf->port,
 					 .marks = marks_of(pass, q),
+					 .queues = queues,
 					 .packet_bytes = q->bytes,
 					 .queue_bytes = (uint32_t)q->queue_bytes,
+					 .own_queue_bytes = q->own_queue_bytes,
 					 .enqueue_ns = q->enqueue_ns,
 					 .dequeue_ns = q->dequeue_ns,
 				 });
@@ -146,7 +155,8 @@ load_egress(struct bottleneck *b, struct pipeline_slot *slots)
 		const struct queue_packet *packet = &b->egress[i];
 
 		prefetch_egress(b, i);
-		if (!put_intrinsic(b, packet->handle, pass_of(packet), packet))
+		if (!put_intrinsic(b, packet->handle, pass_of(packet), queues_of(b, packet),
+				   packet))
 			continue;
 		slots[n].mbuf = packet->handle;
 		if (n < i)
@@ -235,7 +245,8 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
 		.flow = bridge_flow(bridge),
-		.ecn = bridge_reserved(bridge) & ECN_BITS,
+		.ecn = bridge_tos(bridge) & ECN_BITS,
+		.queue = bridge_queue(bridge),
 	};
 
 	if (q.lane >= b->n_lanes) {
@@ -298,7 +309,7 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 			.enqueue_ns = ingress_ns(b, &arrivals[i]),
 		};
 
-		if (!put_intrinsic(b, mbuf, PASS_INGRESS, &q))
+		if (!put_intrinsic(b, mbuf, PASS_INGRESS, 0, &q))
 			continue;
 		entered[m] = &arrivals[i];
 		slots[m++].mbuf = mbuf;

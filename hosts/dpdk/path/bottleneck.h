@@ -34,7 +34,8 @@ struct bottleneck_sink {
 	 */
 	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
 		      uint64_t departure_ns);
-	void (*postcard)(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+	/* As long as its version says (core/postcard.h). */
+	void (*postcard)(void *context, uint32_t lane, const uint8_t *bytes);
 	void *context;
 };
 

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/postcard.h"
+
 #define ETHERTYPE_OFFSET 12u
 
 int
@@ -30,17 +32,25 @@ hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs,
 	delays_put(&h->delays, wire == HOSTS_SENDERS, mbufs, arrivals_ns, n);
 }
 
-/* The postcard in a frame; NULL: it is not a postcard of version POSTCARD_VERSION. */
+static bool
+is_known(uint8_t version)
+{
+	return version == POSTCARD_VERSION || version == POSTCARD_VERSION_QUEUES;
+}
+
+/* The postcard in a frame; NULL: there is none, or of another version. */
 static const uint8_t *
 find_postcard(const struct rte_mbuf *mbuf)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	const uint8_t *postcard = frame + ETHERNET_BYTES;
 
 	if (rte_pktmbuf_data_len(mbuf) < ETHERNET_BYTES + POSTCARD_BYTES ||
 	    get_be(frame + ETHERTYPE_OFFSET, 2) != POSTCARD_ETHERTYPE ||
-	    postcard_version(frame + ETHERNET_BYTES) != POSTCARD_VERSION)
+	    !is_known(postcard_version(postcard)) ||
+	    rte_pktmbuf_data_len(mbuf) < ETHERNET_BYTES + postcard_size(postcard))
 		return NULL;
-	return frame + ETHERNET_BYTES;
+	return postcard;
 }
 
 void

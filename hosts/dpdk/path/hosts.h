@@ -28,7 +28,7 @@ struct hosts_sink {
 	 */
 	void (*frame)(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t lane,
 		      uint64_t departure_ns);
-	void (*postcard)(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+	void (*postcard)(void *context, uint32_t lane, const uint8_t *bytes);
 	void *context;
 };
 

@@ -44,7 +44,7 @@ in_stats(void *port, struct rte_swx_port_in_stats *stats)
 static void
 save_postcard(struct pipeline_slot *slot, const struct rte_swx_pkt *pkt)
 {
-	memcpy(slot->postcard, pkt->pkt + pkt->offset, POSTCARD_BYTES);
+	postcard_copy(slot->postcard, pkt->pkt + pkt->offset);
 	slot->has_postcard = true;
 }
 
@@ -58,7 +58,7 @@ out_tx(void *object, struct rte_swx_pkt *pkt)
 	if (port->id == PIPELINE_TELEMETRY)
 		save_postcard(slot, pkt);
 	if (port->id == PIPELINE_TELEMETRY || port->id == PIPELINE_EGRESS)
-		strip = POSTCARD_BYTES;
+		strip = postcard_size(pkt->pkt + pkt->offset);
 	slot->port = port->id;
 	slot->mbuf->data_off = (uint16_t)(pkt->offset + strip);
 	slot->mbuf->pkt_len = pkt->length - strip;
@@ -78,7 +78,7 @@ out_clone_tx(void *port, struct rte_swx_pkt *pkt, uint32_t truncation_length)
 static void
 out_fast_clone_tx(void *object, struct rte_swx_pkt *pkt)
 {
-	out_clone_tx(object, pkt, POSTCARD_BYTES);
+	out_clone_tx(object, pkt, POSTCARD_BYTES_MAX);
 }
 
 /* What goes through is counted in P4. */

@@ -32,7 +32,7 @@ open_mirror(struct pipeline *p)
 	struct rte_swx_pipeline_mirroring_session_params session = {
 		.port_id = PIPELINE_TELEMETRY,
 		.fast_clone = 0,
-		.truncation_length = POSTCARD_BYTES,
+		.truncation_length = POSTCARD_BYTES_MAX,
 	};
 
 	return rte_swx_ctl_pipeline_mirroring_session_set(p->swx, P4_MIRROR_SESSION, &session);

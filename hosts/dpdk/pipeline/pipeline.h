@@ -14,7 +14,7 @@
 
 #include <rte_mbuf.h>
 
-#include "common/shared.h"
+#include "core/postcard.h"
 #include "swx_spec.h"
 
 #define PIPELINE_BURST 64u
@@ -41,7 +41,7 @@ struct pipeline_slot {
 	struct rte_mbuf *mbuf;
 	uint8_t port;
 	bool has_postcard;
-	uint8_t postcard[POSTCARD_BYTES];
+	uint8_t postcard[POSTCARD_BYTES_MAX];
 };
 
 struct pipeline;

@@ -171,13 +171,15 @@ print_key(char *text, size_t bytes, const struct flow_key *k)
 }
 
 int
-registers_flow_add(struct pipeline *p, const struct flow_key *key, uint32_t lane, uint32_t flow)
+registers_flow_add(struct pipeline *p, const struct flow_key *key,
+		   const struct flow_action *action)
 {
 	char text[ENTRY_BYTES];
 	int used = print_key(text, sizeof(text), key);
 
 	snprintf(text + used, sizeof(text) - (size_t)used,
-		 " action " P4_TO_QUEUE " lane 0x%" PRIx32 " flow 0x%" PRIx32, lane, flow);
+		 " action " P4_TO_QUEUE " lane 0x%" PRIx32 " flow 0x%" PRIx32 " queue 0x%" PRIx8,
+		 action->lane, action->flow, action->queue);
 	return pipeline_entry_add(p, P4_FLOW_TABLE, text);
 }
 
@@ -188,4 +190,30 @@ registers_flow_delete(struct pipeline *p, const struct flow_key *key)
 
 	print_key(text, sizeof(text), key);
 	return pipeline_entry_delete(p, P4_FLOW_TABLE, text);
+}
+
+static int
+print_dscp(char *text, size_t bytes, uint32_t lane, uint8_t dscp)
+{
+	return snprintf(text, bytes, "match 0x%" PRIx32 " 0x%" PRIx8, lane, dscp);
+}
+
+int
+registers_dscp_add(struct pipeline *p, uint32_t lane, uint8_t dscp, uint8_t queue)
+{
+	char text[ENTRY_BYTES];
+	int used = print_dscp(text, sizeof(text), lane, dscp);
+
+	snprintf(text + used, sizeof(text) - (size_t)used,
+		 " action " P4_SET_QUEUE " queue 0x%" PRIx8, queue);
+	return pipeline_entry_add(p, P4_DSCP_TABLE, text);
+}
+
+int
+registers_dscp_delete(struct pipeline *p, uint32_t lane, uint8_t dscp)
+{
+	char text[ENTRY_BYTES];
+
+	print_dscp(text, sizeof(text), lane, dscp);
+	return pipeline_entry_delete(p, P4_DSCP_TABLE, text);
 }

@@ -31,6 +31,15 @@ struct flow_key {
 	uint8_t protocol;
 };
 
+/* What the flow table has of a flow: its lane, its registers, and which of the lane's queues it is
+ * for; QUEUE_BY_DSCP: that the DSCP table has.
+ */
+struct flow_action {
+	uint32_t lane;
+	uint32_t flow;
+	uint8_t queue;
+};
+
 /* A register that cannot be read or written is a failure that names it. */
 int registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow, uint64_t *value,
 		   struct failure *failure);
@@ -50,8 +59,14 @@ int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint
 		    struct failure *failure);
 
 /* Table entries take effect with pipeline_commit(). 0 or a negative errno. */
-int registers_flow_add(struct pipeline *p, const struct flow_key *key, uint32_t lane,
-		       uint32_t flow);
+int registers_flow_add(struct pipeline *p, const struct flow_key *key,
+		       const struct flow_action *action);
 int registers_flow_delete(struct pipeline *p, const struct flow_key *key);
+
+/* The queue of a lane's packets with a DSCP, in the place of the one before. Without an entry it is
+ * the first.
+ */
+int registers_dscp_add(struct pipeline *p, uint32_t lane, uint8_t dscp, uint8_t queue);
+int registers_dscp_delete(struct pipeline *p, uint32_t lane, uint8_t dscp);
 
 #endif

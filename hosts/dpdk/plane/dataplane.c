@@ -129,7 +129,7 @@ dataplane_postcard_loop(const struct dataplane *dp, uint32_t lane)
 }
 
 void
-dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+dataplane_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 {
 	struct dataplane *dp = ((struct loop *)context)->dp;
 

@@ -131,7 +131,7 @@ struct loop *dataplane_loop(const struct dataplane *dp, uint32_t lane);
 struct loop *dataplane_postcard_loop(const struct dataplane *dp, uint32_t lane);
 
 /* A postcard to its lane's collector; context is the loop. */
-void dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+void dataplane_postcard(void *context, uint32_t lane, const uint8_t *bytes);
 
 /* Any thread, and signal handlers: end the loops and with them the program. */
 void dataplane_stop(struct dataplane *dp);

@@ -30,7 +30,7 @@ int telemetry_open(struct telemetry *t, uint32_t lane, struct collector *collect
 
 /* Data thread; start follows open. */
 void telemetry_start(struct telemetry *t, uint32_t lane);
-void telemetry_add(struct telemetry *t, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+void telemetry_add(struct telemetry *t, uint32_t lane, const uint8_t *bytes);
 /* Hand over what is left; no postcard of the lane is taken after it. */
 void telemetry_stop(struct telemetry *t, uint32_t lane);
 

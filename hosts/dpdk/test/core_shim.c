@@ -233,11 +233,11 @@ shim_config_discipline(struct discipline_config *config, const char *name, uint6
 {
 	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
 
-	config->aqm = is_fifo ? &fifo_aqm_ops : aqm_find(name);
-	config->seed = seed;
-	if (config->aqm == NULL)
+	config->aqm.ops = is_fifo ? &fifo_aqm_ops : aqm_find(name);
+	config->aqm.seed = seed;
+	if (config->aqm.ops == NULL)
 		return -ENOENT;
-	aqm_defaults(config->aqm, config->aqm_config);
+	aqm_defaults(config->aqm.ops->params, config->aqm.config);
 	return 0;
 }
 
@@ -245,9 +245,9 @@ shim_config_discipline(struct discipline_config *config, const char *name, uint6
 int
 shim_config_set(struct discipline_config *config, const char *name, double value)
 {
-	for (const struct aqm_param *p = config->aqm->params; p->name != NULL; p++)
+	for (const struct aqm_param *p = config->aqm.ops->params; p->name != NULL; p++)
 		if (strcmp(p->name, name) == 0)
-			return aqm_set(p, config->aqm_config, value) ? 0 : -ERANGE;
+			return aqm_set(p, config->aqm.config, value) ? 0 : -ERANGE;
 	return -ENOENT;
 }
 
@@ -257,24 +257,24 @@ shim_config_check(struct discipline_config *config)
 {
 	struct aqm_line line = {0};
 
-	if (config->aqm == NULL || config->aqm->check == NULL)
+	if (config->aqm.ops == NULL || config->aqm.ops->check == NULL)
 		return NULL;
 	line_describe(config, &line);
-	return config->aqm->check(config->aqm_config, &line);
+	return config->aqm.ops->check(config->aqm.config, &line);
 }
 
 /* A parameter of a discipline that was checked. */
 double
 shim_config_get(const struct discipline_config *config, uint32_t param)
 {
-	return aqm_get(&config->aqm->params[param], config->aqm_config);
+	return aqm_get(&config->aqm.ops->params[param], config->aqm.config);
 }
 
 /* Its name, NULL behind the last; kind, default, lowest and highest value in out. */
 const char *
 shim_config_param(const struct discipline_config *config, uint32_t param, double out[4])
 {
-	const struct aqm_param *p = &config->aqm->params[param];
+	const struct aqm_param *p = &config->aqm.ops->params[param];
 
 	out[0] = p->kind;
 	out[1] = p->first;
@@ -320,7 +320,7 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet
 	for (uint32_t i = 0; i < n; i++)
 		packets[i] = (struct queue_packet){
 			.handle = (void *)(uintptr_t)(first_packet + i),
-			.lane = lane,
+			.lane = (uint16_t)lane,
 			.bytes = bytes[i],
 			.flow = flow,
 			.ecn = (uint8_t)ecn,
@@ -392,7 +392,7 @@ int
 shim_train_add(struct train *train, uint32_t lane, uint32_t bytes, uint32_t flow, uint32_t seq,
 	       uint32_t payload_bytes, uint32_t tcp_flags, uint64_t now_ns)
 {
-	struct queue_packet packet = {.lane = lane, .bytes = bytes};
+	struct queue_packet packet = {.lane = (uint16_t)lane, .bytes = bytes};
 	struct segment segment = {
 		.flow = flow,
 		.seq = seq,

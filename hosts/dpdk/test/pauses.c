@@ -92,7 +92,7 @@ take_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32
 }
 
 static void
-take_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+take_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 {
 	struct rig *rig = context;
 	struct postcard *p = &rig->pass->postcards[rig->pass->n_postcards++];
@@ -144,7 +144,7 @@ program_flow(struct rig *rig)
 		.protocol = IPPROTO_TCP,
 	};
 
-	CHECK(registers_flow_add(rig->pipeline, &key, LANE, 0) == 0);
+	CHECK(registers_flow_add(rig->pipeline, &key, &(struct flow_action){.lane = LANE, .flow = 0}) == 0);
 	CHECK(pipeline_commit(rig->pipeline) == 0);
 }
 

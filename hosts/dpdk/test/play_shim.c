@@ -47,15 +47,15 @@ struct play {
 static bool
 fill(struct discipline_config *config, const struct setup *setup)
 {
-	const struct aqm_param *params = config->aqm->params;
+	const struct aqm_param *params = config->aqm.ops->params;
 
-	aqm_defaults(config->aqm, config->aqm_config);
+	aqm_defaults(config->aqm.ops->params, config->aqm.config);
 	for (uint32_t i = 0; i < setup->n_params; i++) {
 		const struct aqm_param *p = params;
 
 		while (p->name != NULL && strcmp(p->name, setup->params[i]) != 0)
 			p++;
-		if (p->name == NULL || !aqm_set(p, config->aqm_config, setup->values[i]))
+		if (p->name == NULL || !aqm_set(p, config->aqm.config, setup->values[i]))
 			return false;
 	}
 	return true;
@@ -110,15 +110,15 @@ shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
 		.unit = (enum limit_unit)setup->unit,
 		.counts = (enum limit_counts)setup->counts,
 		.overhead_bytes = setup->overhead_bytes,
-		.seed = setup->seed,
+		.aqm.seed = setup->seed,
 	};
 	struct play play = {.outcomes = outcomes};
 	uint64_t event_ns;
 	int error;
 
 	if (setup->name != NULL) {
-		config.aqm = aqm_find(setup->name);
-		if (config.aqm == NULL || !fill(&config, setup))
+		config.aqm.ops = aqm_find(setup->name);
+		if (config.aqm.ops == NULL || !fill(&config, setup))
 			return -ENOENT;
 	}
 	play.ops = discipline_ops_of(&config);

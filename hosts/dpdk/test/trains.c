@@ -59,7 +59,7 @@ take_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32
 }
 
 static void
-take_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+take_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 {
 	struct tally *seen = &((struct rig *)context)->seen;
 	struct postcard p;
@@ -98,7 +98,7 @@ open_rig(struct rig *rig, const char *spec)
 		};
 
 		config.arrivals = lane == TRAINS ? ARRIVALS_TRAINS : ARRIVALS_FRAMES;
-		CHECK(registers_flow_add(rig->pipeline, &key, lane, lane) == 0);
+		CHECK(registers_flow_add(rig->pipeline, &key, &(struct flow_action){.lane = lane, .flow = lane}) == 0);
 		CHECK(traffic_manager_configure(&rig->bottleneck.tm, lane, &config) == 0);
 	}
 	CHECK(pipeline_commit(rig->pipeline) == 0);

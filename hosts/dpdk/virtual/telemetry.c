@@ -50,7 +50,7 @@ telemetry_start(struct telemetry *t, uint32_t lane)
 }
 
 void
-telemetry_add(struct telemetry *t, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+telemetry_add(struct telemetry *t, uint32_t lane, const uint8_t *bytes)
 {
 	if (t->lanes[lane].running)
 		collector_add(t->lanes[lane].collector, bytes);

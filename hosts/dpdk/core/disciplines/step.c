@@ -53,7 +53,7 @@ enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 
 	(void)line;
 	(void)now_ns;
-	if (packet->queue_bytes > s->threshold_bytes && !aqm_mark(packet)) {
+	if (packet->own_queue_bytes > s->threshold_bytes && !aqm_mark(packet)) {
 		packet->reason = DROP_EARLY;
 		return false;
 	}

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.messages import TelemetryTotals
-from nashbed.controlplane.contract.shared import FLOW_REGISTERS
+from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
+from nashbed.controlplane.contract.shared import CONSTANTS, FLOW_REGISTERS
 from nashbed.controlplane.contract.target import (
     Applied,
     BottleneckProgram,
@@ -108,6 +109,48 @@ def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
     assert dpdk_resolve(program).discipline == codel
     assert target.program(lane).discipline is None
     assert "discipline" not in host.process.requests[-4]
+
+
+def test_several_queues_are_applied(host: FakeHost, target: DpdkTarget) -> None:
+    """The data plane knows no names; what is applied has them, and what it answered."""
+    lane = lane_program()
+    asked = QueuesProgram(
+        scheduler="drr",
+        memory=MemoryProgram(name="dynamic_threshold", parameters=(("alpha", 2.0),)),
+        queues=(
+            QueueProgram(
+                name="bulk",
+                takes=("cubic",),
+                limit_bytes=5000,
+                weight=3,
+                discipline=DisciplineProgram(name="codel", parameters=(("ecn", True),)),
+            ),
+            QueueProgram(name="rest"),
+        ),
+        dscp=((46, 0),),
+        dscp_default=1,
+    )
+    program = lane.bottleneck.model_copy(
+        update={"queues": asked, "limit": Limit(unit="bytes", value=10**6)}
+    )
+    flows = tuple(replace(flow, queue=CONSTANTS.queue_by_dscp) for flow in lane.flows)
+    applied = target.program(replace(lane, bottleneck=program, flows=flows))
+    assert applied.queues == asked == dpdk_resolve(program).queues
+    told = host.process.requests[1]
+    assert told["queues"] == {
+        "scheduler": "drr",
+        "memory": {"name": "dynamic_threshold", "alpha": 2.0},
+        "queues": [
+            {"limit_bytes": 5000, "weight": 3, "discipline": {"name": "codel", "ecn": True}},
+            {"limit_bytes": 0, "weight": 1},
+        ],
+        "seed": lane.seed,
+    }
+    assert (told["dscp"], told["dscp_default"]) == ([[46, 0]], 1)
+    strict = asked.model_copy(update={"scheduler": "strict_priority"})
+    assert [set(queue) & {"weight"} for queue in strict.told(0)["queues"]] == [set(), set()]
+    assert target.program(lane).queues is None
+    assert not {"queues", "dscp", "dscp_default"} & set(host.process.requests[-4])
 
 
 def test_many_flows_go_in_several_calls(host: FakeHost, target: DpdkTarget) -> None:
