@@ -11,26 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nashbed.controlplane.store.parquet import BATCH_ROWS, Arrays, stream_columns
+from nashbed.controlplane.store.parquet import Arrays
+from nashbed.controlplane.store.postcards import POSTCARDS
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from nashbed.controlplane.store.tables import LATER
 from numpy.typing import NDArray
 
 from .data import IntArray
 
-QUEUE_COLUMNS = ("queue", "own_queue_bytes")
+QUEUE_COLUMNS = POSTCARDS.queues
 """Columns that only postcards of a bottleneck with several queues have."""
 FIRST_COLUMNS = ("flow", "enqueue_ns", "dequeue_ns", "queue")
 """What a first pass reads."""
 LAST = np.iinfo(np.int64).max
-
-
-def postcards_of(
-    trial: SealedTrial, columns: Sequence[str], rows: int = BATCH_ROWS
-) -> Iterator[Arrays]:
-    """Stream postcards; what a bottleneck with one queue does not have is NaN."""
-    later = (*LATER["postcards"], *QUEUE_COLUMNS)
-    return stream_columns(trial.path / "postcards.parquet", columns, rows, later)
 
 
 def several_queues(trial: SealedTrial) -> bool:

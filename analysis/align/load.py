@@ -19,7 +19,6 @@ from .arrived import (
     FIRST_COLUMNS,
     are_all,
     look_ahead,
-    postcards_of,
     several_queues,
     with_outlook,
 )
@@ -58,7 +57,7 @@ def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
     path = trial.path / "postcards.parquet"
 
     def cards(columns: Sequence[str]) -> Iterator[Arrays]:
-        return (_known_flows(c, data.flows, path) for c in postcards_of(trial, columns))
+        return (_known_flows(c, data.flows, path) for c in trial.batches("postcards", columns))
 
     outlook = look_ahead(cards(FIRST_COLUMNS), data.flows)
     finder = BurstFinder(outlook, data.base_rtt_ns, trial.record.window_ns)

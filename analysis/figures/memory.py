@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
-from ..align.arrived import QUEUE_COLUMNS, postcards_of, queue_of
+from ..align.arrived import QUEUE_COLUMNS, queue_of
 from ..measures import TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from ..metrics.statistics import Estimate
@@ -91,7 +91,7 @@ def memory_by_queue(trial: TrialMeasures, queues: int) -> tuple[TimeBins, NDArra
     bins = TimeBins.cover(0, duration, max(MIN_BIN_NS, -(-duration // MAX_BINS)))
 
     def by_queue() -> Iterator[Arrays]:
-        for chunk in postcards_of(trial.trial, (*COLUMNS, *QUEUE_COLUMNS)):
+        for chunk in trial.trial.batches("postcards", (*COLUMNS, *QUEUE_COLUMNS)):
             yield chunk | {"flow": queue_of(chunk)}
 
     return bins, occupancy_bins(by_queue(), queues, bins)

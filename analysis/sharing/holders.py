@@ -168,7 +168,7 @@ def _add_stays(drops: Drops, stays: Arrays, outlook: Outlook) -> None:
     places = moment * (2 * ANY_BYTES) + _found_bytes(drops)
     at = np.searchsorted(moments, stays["enqueue_ns"])
     same = moments[np.minimum(at, len(moments) - 1)] == stays["enqueue_ns"]
-    found = np.where(same, stays["queue_bytes"], -1)
+    found = np.where(same, stays["queue_bytes"].astype(np.int64), -1)
     first = np.searchsorted(places, at * (2 * ANY_BYTES) + found, side="right")
     end = np.searchsorted(drops.t_ns, stays["dequeue_ns"], side="left")
     met = first < end

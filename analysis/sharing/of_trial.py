@@ -18,7 +18,6 @@ from ..align.arrived import (
     Outlook,
     are_all,
     look_ahead,
-    postcards_of,
     queue_of,
     with_outlook,
 )
@@ -142,12 +141,12 @@ def share_trial(measures: TrialMeasures) -> TrialSharing:
 def first_pass(measures: TrialMeasures) -> Outlook:
     """What a first pass over a trial's postcards finds."""
     flows = len(measures.strategy)
-    return look_ahead(postcards_of(measures.trial, FIRST_COLUMNS, _rows(flows)), flows)
+    return look_ahead(measures.trial.batches("postcards", FIRST_COLUMNS, _rows(flows)), flows)
 
 
 def second_pass(measures: TrialMeasures) -> Iterator[Arrays]:
     """The same chunks with all that a search for holders reads."""
-    return postcards_of(measures.trial, READ, _rows(len(measures.strategy)))
+    return measures.trial.batches("postcards", READ, _rows(len(measures.strategy)))
 
 
 def _rows(flows: int) -> int:

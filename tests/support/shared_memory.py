@@ -129,7 +129,7 @@ class SharedMemory:
     def _row(kind: int, p: Packet, dequeue_ns: int, marks: int) -> tuple[int, ...]:
         return (kind, p.flow, p.size, p.found, p.enqueue_ns, dequeue_ns, marks, p.queue, p.own)
 
-    def postcards(self, with_queues: bool = True) -> dict[str, np.ndarray[Any, Any]]:
+    def postcards(self) -> dict[str, np.ndarray[Any, Any]]:
         """The columns of the table, when all has left."""
         self.run_until(1 << 62)
         names = (
@@ -138,11 +138,12 @@ class SharedMemory:
         )  # fmt: skip
         values = np.array(self.rows, np.int64).reshape(-1, len(names)).T
         table = dict(zip(names, values, strict=True))
-        kinds = {"kind": np.uint8, "flow": np.uint32, "marks": np.uint8, "queue": np.uint8}
+        kinds = {
+            "kind": np.uint8, "flow": np.uint32, "packet_bytes": np.uint32, "marks": np.uint8,
+            "queue_bytes": np.uint32, "queue": np.uint8, "own_queue_bytes": np.uint32,
+        }  # fmt: skip
         table |= {name: table[name].astype(kind) for name, kind in kinds.items()}
         table["seq"] = np.arange(len(values[0]))
-        if not with_queues:
-            del table["queue"], table["own_queue_bytes"]
         return table
 
 
@@ -198,16 +199,15 @@ def _with_queues(folder: Path, writer: RunWriter, alpha: float, seed: int) -> No
         # Flows 0 and 1, of the first queue, send without an end; the others in bursts.
         now += round(rng.expovariate(1 / 1_150_000))
         memory.arrive(now, rng.randrange(2), 0, 1514)
-        if rng.random() < 0.01:
-            for _ in range(rng.randrange(1, 60)):
+        if rng.random() < 0.03:
+            for _ in range(rng.randrange(1, 40)):
                 memory.arrive(now, 2 + rng.randrange(2), 1, 1514)
     write_postcards(folder, memory.postcards())
 
 
 def write_postcards(folder: Path, columns: dict[str, Any]) -> None:
     """Write postcards as a trial's table; what is not given is 0."""
-    later = {"queue": pa.uint8(), "own_queue_bytes": pa.uint32()}
-    kinds = {field.name: field.type for field in TABLES["postcards"]} | later
+    kinds = {field.name: field.type for field in TABLES["postcards"]}
     zero = np.zeros(len(columns["flow"]), np.int64)
     table = {name: pa.array(columns.get(name, zero)).cast(kind) for name, kind in kinds.items()}
     pq.write_table(pa.table(table), folder / "postcards.parquet", compression="zstd")
