@@ -9,6 +9,10 @@ Python without packages, so that `make p4` runs before any set-up.
 Examples:
     python3 p4src/build.py            compile what has a compiler on PATH
     python3 p4src/build.py --check    say which artefacts are stale; exit 1 if any
+    python3 p4src/build.py --carry tofino
+                                      of a target that cannot be compiled here, whose sources
+                                      changed in nothing that its artefacts have: keep them, and
+                                      have their stamps say so
 """
 
 # ruff: noqa: T201 -- a command line program says what it does.
@@ -29,6 +33,8 @@ from pathlib import Path
 from typing import Any
 
 P4SRC = Path(__file__).resolve().parent
+CARRIED = "carried over from"
+"""In the stamp of an artefact that was kept when its sources changed in nothing that it has."""
 OLDEST = (1, 2, 5)
 """The oldest release of p4c that the programs were compiled with."""
 
@@ -173,6 +179,23 @@ def stamp_of(artefact: Artefact) -> str:
     return found.group(1) if found else ""
 
 
+def is_carried(artefact: Artefact) -> bool:
+    """Whether an artefact is an earlier compilation's than its sources are."""
+    return artefact.path.exists() and CARRIED in artefact.path.read_text()
+
+
+def carry(target: str) -> int:
+    """Have the stamps of a target's artefacts say what they were compiled of, and are kept for."""
+    for artefact in ARTEFACTS:
+        if artefact.target == target and stamp_of(artefact) != digest(artefact):
+            text = artefact.path.read_text()
+            before, after = rf"sources (?:sha256:\w+ {CARRIED} )?(sha256:\w+ )", digest(artefact)
+            kept = re.sub(before, rf"sources sha256:{after} {CARRIED} \1", text, count=1)
+            artefact.path.write_text(kept)
+            print(f"{artefact.path.relative_to(P4SRC.parent)}: not compiled, carried over")
+    return 0
+
+
 def compiler_of(artefact: Artefact) -> tuple[str, str]:
     """Path of an artefact's compiler, or an empty one and why it cannot be compiled here."""
     compiler = shutil.which(artefact.compiler)
@@ -242,6 +265,7 @@ def build() -> int:
             continue
         fresh = stamp_of(artefact) == digest(artefact)
         state = "is up to date" if fresh else "is STALE"
+        state += ", but carried over from earlier sources" if is_carried(artefact) else ""
         print(f"{why_not}; {artefact.path.name} {state}")
         left_stale |= not fresh
     return int(left_stale)
@@ -259,7 +283,11 @@ def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="only compare stamps")
-    return check() if parser.parse_args().check else build()
+    parser.add_argument("--carry", metavar="TARGET", help="keep artefacts, and say so in them")
+    asked = parser.parse_args()
+    if asked.carry:
+        return carry(asked.carry)
+    return check() if asked.check else build()
 
 
 if __name__ == "__main__":

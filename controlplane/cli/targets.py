@@ -78,6 +78,7 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "buffer limit": capabilities.limit_detail,
         "queue": ", ".join(capabilities.disciplines)
         + (", or one's own" if capabilities.own_disciplines else ""),
+        "several queues": _several(capabilities),
         "admits": " or ".join(capabilities.arrivals),
         "limit counts": " or ".join(capabilities.limit_counts),
         "bottlenecks side by side": "one per core"
@@ -94,6 +95,15 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         if capabilities.in_queue_registers
         else "from postcards",
     }
+
+
+def _several(capabilities: Capabilities) -> str:
+    """How many queues there can be behind one line, and how they are served and share memory."""
+    if capabilities.queues == 1:
+        return "no"
+    how = [*capabilities.schedulers, *capabilities.memory_policies]
+    own = ["memory by one's own"] if capabilities.own_disciplines else []
+    return f"up to {capabilities.queues}: {', '.join([*how, *own])}"
 
 
 def _arrivals(capabilities: Capabilities) -> str:

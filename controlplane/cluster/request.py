@@ -25,9 +25,8 @@ from ..contract.errors import (
     is_repeatable,
 )
 from ..contract.manifest import LabFacts, TestbedFacts
-from ..contract.model import ContractModel
+from ..contract.model import ContractModel, Name
 from ..contract.plan import PlannedTrial
-from ..contract.scenario import Name
 from ..contract.trial import RanOn
 from ..machine.cca.objects import is_shipped
 from ..machine.paths import CCA_FOLDER

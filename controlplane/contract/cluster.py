@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from .model import ContractModel
-from .scenario import Name
+from .model import ContractModel, Name
 
 MAX_WORKERS = 4096
 """Most workers in one file: several times what one Dask scheduler serves well."""

@@ -1014,7 +1014,7 @@ def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
 
 
 def _check_covered(scenario: Scenario, queues: Queues) -> None:
-    for kind in flow_kinds(scenario):
+    for kind in _flow_kinds(scenario):
         claimed = queues.claimants(kind)
         flows = f"{kind.strategy} flows of group {kind.group!r}"
         if len(claimed) > 1:
@@ -1030,7 +1030,7 @@ def _check_covered(scenario: Scenario, queues: Queues) -> None:
             )
 
 
-def flow_kinds(scenario: Scenario) -> list[FlowKind]:
+def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
     """What the flows of every group and strategy are sorted by."""
     return [
         FlowKind(strategy, group.name, group.dscp)

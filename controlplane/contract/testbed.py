@@ -13,9 +13,9 @@ from pydantic import (
     model_validator,
 )
 
-from .model import ContractModel
+from .model import ContractModel, Name
 from .plugins import plugin_names
-from .scenario import KernelRelease, Name
+from .scenario import KernelRelease
 from .shared import CONSTANTS
 from .units import Rate, Size
 

@@ -320,6 +320,7 @@ def _generator_flow(flow: TrialFlow) -> JsonObject:
         "start_ns": flow.start_ns,
         "process": flow.process,
         "ecn": flow.ecn,
+        **({"dscp": flow.dscp} if flow.dscp else {}),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..contract.course import SettledDuration
-from ..contract.disciplines import IN_ORDER
+from ..contract.disciplines import IN_ORDER, DisciplineProgram
 from ..contract.messages import (
     Counters,
     DisturbanceTotals,
@@ -22,7 +22,7 @@ from ..contract.trial import FlowSpan, HostStrain, Steadiness
 from ..plan.attempt import Attempt, TrialFlow
 from ..store.raw_files import LaneClock
 from .hold_ups import DisturbanceEvidence, QueueingDelay, WindowLimits
-from .postcard_evidence import Edges, LinkBusy, PostcardEvidence, QueueDepth
+from .postcard_evidence import Edges, LinkBusy, PostcardEvidence, QueueDepth, SeveralDepths
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Evidence:
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
             ),
-            QueueDepth(_depth_tolerance(applied, capabilities)),
+            _depth(applied, capabilities),
         )
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
@@ -72,14 +72,20 @@ class Evidence:
         )
 
 
-def _depth_tolerance(applied: Applied, capabilities: Capabilities) -> int | None:
-    """How far the queue may be from what postcards add up to; None: packets may overtake others."""
-    discipline = applied.discipline
+def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | SeveralDepths:
+    """What compares the queue, or the queues, with what postcards add up to.
+
+    A queue in which packets may overtake others is not judged.
+    """
+    tolerance = capabilities.queue_tolerance_bytes
     if applied.queues is not None:
-        return None
-    if discipline is not None and discipline.name not in IN_ORDER:
-        return None
-    return capabilities.queue_tolerance_bytes
+        in_order = [_is_in_order(queue.discipline) for queue in applied.queues.queues]
+        return SeveralDepths(tolerance, in_order, counts_sent=applied.limit_counts == "system")
+    return QueueDepth(tolerance if _is_in_order(applied.discipline) else None)
+
+
+def _is_in_order(discipline: DisciplineProgram | None) -> bool:
+    return discipline is None or discipline.name in IN_ORDER
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "flow_index.h"
 
+#define DSCP_MAX 63
 #define HOUR_NS (3600 * SECOND_NS)
 /* Half of a new socket's receive buffer (tcp_rmem), so that SO_RCVLOWAT does not enlarge that. */
 #define READ_BYTES_MAX (64 << 10)
@@ -71,6 +72,8 @@ static const struct json_field flow_fields[] = {
 	JSON_FIELD(struct flow_config, "process", process, json_read_u32, .max = PROCESSES_MAX - 1,
 		   .optional = true),
 	JSON_FIELD(struct flow_config, "ecn", ecn, json_read_bool, .optional = true),
+	JSON_FIELD(struct flow_config, "dscp", dscp, json_read_u8, .max = DSCP_MAX,
+		   .optional = true),
 };
 
 static const struct json_list flow_list = {
@@ -259,12 +262,12 @@ flow_to_json(const struct flow_config *flow)
 
 	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
 	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
-	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:b}", "flow",
+	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:b, s:i}", "flow",
 			 (json_int_t)flow->flow, "group", (json_int_t)flow->group, "cc", flow->cc,
 			 "src", source, "sport", ntohs(flow->source.sin_port), "dst", destination,
 			 "dport", ntohs(flow->destination.sin_port), "start_ns",
 			 (json_int_t)flow->start_ns, "process", (json_int_t)flow->process, "ecn",
-			 flow->ecn);
+			 flow->ecn, "dscp", flow->dscp);
 }
 
 static json_t *

@@ -31,6 +31,7 @@ struct flow_config {
 	int64_t start_ns; /* after t0; not used with control connections */
 	uint32_t process; /* whose flow it is, where there are control connections */
 	bool ecn;	  /* it asks for ECN */
+	uint8_t dscp;	  /* of its sender's packets */
 };
 
 /* The control connection of an iperf3 process. */

@@ -114,6 +114,9 @@ sender_flows_open_sockets(struct sender_flows *all)
 		if (flow->config->ecn &&
 		    tcp_socket_ask_for_ecn(flow->watch.fd, all->session.failure) < 0)
 			return -1;
+		if (flow->config->dscp > 0 &&
+		    tcp_socket_set_dscp(flow->watch.fd, flow->config, all->session.failure) < 0)
+			return -1;
 	}
 	return 0;
 }

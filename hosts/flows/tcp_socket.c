@@ -66,6 +66,18 @@ tcp_socket_ask_for_ecn(int fd, struct failure *failure)
 	return set_cc(fd, ECN_CC, "ECN", failure);
 }
 
+int
+tcp_socket_set_dscp(int fd, const struct flow_config *flow, struct failure *failure)
+{
+	const int tos = flow->dscp << 2;
+	char name[FLOW_NAME_BYTES];
+
+	if (setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot set DSCP %u: %s",
+				   flow_name(flow, name), flow->dscp, strerror(errno));
+	return 0;
+}
+
 static int
 bind_to(int fd, const struct sockaddr_in *source)
 {

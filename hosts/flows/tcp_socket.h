@@ -27,6 +27,9 @@ int tcp_socket_set_cc(int fd, const struct flow_config *flow, struct failure *fa
  */
 int tcp_socket_ask_for_ecn(int fd, struct failure *failure);
 
+/* Before it is connected: its packets have the flow's DSCP. ECN's two bits are the kernel's. */
+int tcp_socket_set_dscp(int fd, const struct flow_config *flow, struct failure *failure);
+
 /* Whether both sides of a connection agreed on ECN. */
 bool tcp_socket_has_ecn(int fd);
 

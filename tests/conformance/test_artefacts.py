@@ -121,6 +121,25 @@ def stamp(text: str) -> str:
     return match[0]
 
 
+def test_an_artefact_that_is_carried_over_says_what_it_was_compiled_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "p4src"
+    shutil.copytree(ROOT / "p4src", copy)
+    monkeypatch.setattr(build, "P4SRC", copy)
+    bmv2 = build.ARTEFACTS[1]
+    bmv2.path.write_text('{"stamp": "sources sha256:0123abcd p4c-bm2-ss 34b86e9bac"}')
+    for n in range(2):
+        with (copy / "common" / "types.p4").open("a") as file:
+            file.write(f"// changed {n}\n")
+        assert build.carry("bmv2") == 0
+        assert build.stamp_of(bmv2) == build.digest(bmv2)
+        said = f"sources sha256:{build.digest(bmv2)} carried over from sha256:0123abcd p4c-bm2-ss"
+        assert said in bmv2.path.read_text()
+        assert bmv2.path.read_text().count("sha256:") == 2
+    assert build.is_carried(bmv2)
+
+
 def test_a_stale_artefact_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

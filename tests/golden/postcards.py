@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.records import POSTCARD, join_u48
+from nashbed.controlplane.contract.records import (
+    POSTCARD,
+    POSTCARD_OF_QUEUES,
+    POSTCARD_VERSION_QUEUES,
+    join_u48,
+)
 from numpy.typing import NDArray
 from tests.conformance.packets import tcp, udp
 from tests.support.capture import raw_capture
@@ -59,27 +64,27 @@ def python_values(cards: NDArray[Any]) -> list[dict[str, int]]:
         for name in ("enqueue", "dequeue")
     }
     plain = ("version", "kind", "lane", "flow", "packet_bytes", "queue_bytes")
-    rest = ("tcp_seq", "lane_seq", "payload_bytes", "tcp_flags", "marks")
+    rest: tuple[str, ...] = ("tcp_seq", "lane_seq", "payload_bytes", "tcp_flags", "marks")
+    rest += ("queue", "own_queue_bytes") if cards.dtype == POSTCARD_OF_QUEUES else ()
     columns = {name: cards[name] for name in plain} | times | {name: cards[name] for name in rest}
     return [{name: int(column[i]) for name, column in columns.items()} for i in range(len(cards))]
 
 
-def p4_fields() -> list[tuple[str, int]]:
-    """(name, bytes) of the record's fields as postcard.p4 declares them.
-
-    What it reserves is where egress puts the marks.
-    """
-    declared = header(sources("dpdk"), "postcard_h")
-    return [(name.replace("reserved", "marks"), bits // 8) for name, bits in declared]
+def p4_fields(version: int) -> list[tuple[str, int]]:
+    """(name, bytes) of the record's fields as postcard.p4 declares them."""
+    names = ["postcard_h"] + ["queue_postcard_h"] * (version == POSTCARD_VERSION_QUEUES)
+    declared = [field for name in names for field in header(sources("dpdk"), name)]
+    return [(name, bits // 8) for name, bits in declared]
 
 
 def p4_values(record: bytes) -> dict[str, int]:
     """What P4's own declaration says is in a record."""
     values, at = {}, 0
-    for name, size in p4_fields():
+    for name, size in p4_fields(record[0]):
         values[name] = int.from_bytes(record[at : at + size], "big")
         at += size
     assert at == len(record)
+    values.pop("reserved", None)
     return values
 
 

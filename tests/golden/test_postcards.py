@@ -10,12 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.records import MARK_CAPABLE, POSTCARD
+from nashbed.controlplane.contract.records import (
+    MARK_CAPABLE,
+    POSTCARD,
+    POSTCARD_OF_QUEUES,
+    POSTCARD_VERSION,
+    POSTCARD_VERSION_QUEUES,
+)
 from tests.golden.postcards import BOTTLENECK, BYTES, CAPTURE, VALUES, p4_values, python_values
 from tests.support.replay import BUILD, replay
 
 C_DECODER = BUILD / "hosts" / "dpdk" / "test" / "nashbed-postcards"
-ALL_BYTES_DIFFER = bytes(range(1, POSTCARD.itemsize + 1))
 
 
 def golden() -> list[dict[str, int]]:
@@ -51,11 +56,18 @@ def test_p4_declares_what_the_golden_bytes_hold() -> None:
     assert [p4_values(record) for record in records] == golden()
 
 
-def test_all_three_place_every_byte_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "record"),
+    [(POSTCARD_VERSION, POSTCARD), (POSTCARD_VERSION_QUEUES, POSTCARD_OF_QUEUES)],
+)
+def test_all_three_place_every_byte_alike(
+    tmp_path: Path, version: int, record: np.dtype[Any]
+) -> None:
     path = tmp_path / "postcard"
-    path.write_bytes(ALL_BYTES_DIFFER)
-    declared = p4_values(ALL_BYTES_DIFFER)
-    [python] = python_values(np.fromfile(path, POSTCARD))
+    all_bytes_differ = bytes(range(version, version + record.itemsize))
+    path.write_bytes(all_bytes_differ)
+    declared = p4_values(all_bytes_differ)
+    [python] = python_values(np.fromfile(path, record))
     assert python == declared
     assert c_values(path) == [python]
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from ...contract.disciplines import DisciplineProgram, Value, machine_parameter
 from ...contract.errors import ConfigError
 from ...contract.own_discipline import OwnDiscipline
+from ...contract.queues import MemoryProgram
 from ...contract.target import BottleneckProgram
 from ...contract.units import Duration, Quantity, Share, Size
 from .objects import discipline_object
@@ -32,7 +33,7 @@ def loadable(own: OwnDiscipline, asked: Asked) -> Asked:
         HostError: There is no compiler.
     """
     path = discipline_object(own).path
-    about = about_object(path)
+    about = about_policy(path) if isinstance(asked, MemoryProgram) else about_object(path)
     parameters = tuple(_converted(about, name, value) for name, value in asked.parameters)
     told = {"name": own.name, "file": str(path), "parameters": parameters}
     return asked.model_copy(update=told)
@@ -69,6 +70,13 @@ def _own_or_ours(asked: Asked | None, own: Sequence[OwnDiscipline]) -> Asked | N
 def about_object(path: Path) -> DisciplineAbout:
     """What a compiled discipline says of itself; the object's place has its digest in it."""
     (about,) = describe(path)
+    return about
+
+
+@cache
+def about_policy(path: Path) -> DisciplineAbout:
+    """What a compiled policy of the memory says of itself, likewise."""
+    (about,) = describe(path, "policies")
     return about
 
 

@@ -53,19 +53,22 @@ class DisciplineAbout(Message):
     parameters: tuple[ParameterAbout, ...]
 
 
-def describe(file: Path | None = None) -> tuple[DisciplineAbout, ...]:
+def describe(
+    file: Path | None = None, command: Literal["describe", "policies"] = "describe"
+) -> tuple[DisciplineAbout, ...]:
     """The disciplines that the data plane has, or the one in a shared object.
 
     Args:
         file: The shared object of a user's own; None: ours.
+        command: `policies`: not disciplines but policies of the memory that queues share.
 
     Raises:
         ConfigError: It is no discipline; the loader's words.
         HostError: nashbed-aqm is not built, or fails.
     """
-    said = run(["describe", *([] if file is None else [str(file)])])
+    said = run([command, *([] if file is None else [str(file)])])
     return tuple(
-        read_message(DisciplineAbout, line, f"{NAME}: describe", HostError)
+        read_message(DisciplineAbout, line, f"{NAME}: {command}", HostError)
         for line in said.splitlines()
     )
 

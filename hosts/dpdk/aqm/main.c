@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nashbed-aqm: says what parameters a queue discipline has, and sends packets through it. */
+/* nashbed-aqm: says what parameters a queue discipline or a policy of the memory that queues share
+ * has, and sends packets through a discipline.
+ */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +11,13 @@
 #include "core/aqm_load.h"
 #include "core/discipline.h"
 #include "core/disciplines.h"
+#include "core/policies.h"
 
 static const char doc[] =
 	"What parameters a queue discipline has, or what it does with packets.\v"
 	"DISCIPLINE is one of ours by its name, or a shared object of your own. `describe` writes a "
-	"line of JSON for it, or for each of ours. `pass` reads packets, a line for each: time in "
+	"line of JSON for it, or for each of ours; `policies` likewise for policies of the memory that "
+	"several queues share. `pass` reads packets, a line for each: time in "
 	"ns, flow, bytes, ECN codepoint; and writes a line for each that comes out: its number, when, "
 	"whether it departed, whether it is marked, why it was dropped.\n"
 	"Exit status: 0 ok, 2 configuration, 5 internal error.\n"
@@ -41,7 +45,7 @@ static const struct argp_option option_table[] = {
 
 struct options {
 	const char *command;
-	const char *discipline; /* NULL: each of ours */
+	const char *discipline; /* or policy; NULL: each of ours */
 	uint64_t rate_bps;
 	uint64_t limit;
 	uint64_t seed;
@@ -54,8 +58,9 @@ problem(const struct options *o)
 {
 	bool passes = o->command != NULL && strcmp(o->command, "pass") == 0;
 
-	if (!passes && (o->command == NULL || strcmp(o->command, "describe") != 0))
-		return "write describe or pass";
+	if (!passes && (o->command == NULL || (strcmp(o->command, "describe") != 0 &&
+						strcmp(o->command, "policies") != 0)))
+		return "write describe, policies or pass";
 	if (passes && (o->discipline == NULL || o->rate_bps == 0 || o->limit == 0))
 		return "pass needs --rate-bps, --limit and a discipline";
 	return NULL;
@@ -137,15 +142,15 @@ describe_text(const char *text)
 }
 
 static void
-describe(const struct aqm_ops *ops)
+describe(const char *name, const char *help, const struct aqm_param *params)
 {
 	fputs("{\"name\": ", stdout);
-	describe_text(ops->name);
+	describe_text(name);
 	fputs(", \"help\": ", stdout);
-	describe_text(ops->help);
+	describe_text(help);
 	fputs(", \"parameters\": [", stdout);
-	for (const struct aqm_param *p = ops->params; p->name != NULL; p++) {
-		fputs(p == ops->params ? "{\"name\": " : ", {\"name\": ", stdout);
+	for (const struct aqm_param *p = params; p->name != NULL; p++) {
+		fputs(p == params ? "{\"name\": " : ", {\"name\": ", stdout);
 		describe_text(p->name);
 		printf(", \"kind\": \"%s\", ", kind_names[p->kind]);
 		if (p->first >= p->min)
@@ -166,13 +171,35 @@ describe_all(const struct options *o)
 
 	if (o->discipline == NULL) {
 		for (uint32_t i = 0; aqm_disciplines[i] != NULL; i++)
-			describe(aqm_disciplines[i]);
+			describe(aqm_disciplines[i]->name, aqm_disciplines[i]->help,
+				 aqm_disciplines[i]->params);
 		return EXIT_SUCCESS;
 	}
 	ops = find(o->discipline);
 	if (ops == NULL)
 		return EXIT_WRONG;
-	describe(ops);
+	describe(ops->name, ops->help, ops->params);
+	return EXIT_SUCCESS;
+}
+
+static int
+describe_policies(const struct options *o)
+{
+	char why[ERROR_BYTES];
+	const struct memory_ops *ops;
+
+	if (o->discipline == NULL) {
+		for (uint32_t i = 0; memory_policies[i] != NULL; i++)
+			describe(memory_policies[i]->name, memory_policies[i]->help,
+				 memory_policies[i]->params);
+		return EXIT_SUCCESS;
+	}
+	ops = memory_load(o->discipline, why, sizeof(why));
+	if (ops == NULL) {
+		fprintf(stderr, "%s\n", why);
+		return EXIT_WRONG;
+	}
+	describe(ops->name, ops->help, ops->params);
 	return EXIT_SUCCESS;
 }
 
@@ -287,12 +314,14 @@ int
 main(int argc, char **argv)
 {
 	const struct argp argp = {
-		option_table, take_option, "describe|pass [DISCIPLINE]", doc, NULL, NULL, NULL};
+		option_table, take_option, "describe|policies|pass [DISCIPLINE]", doc, NULL, NULL, NULL};
 	struct options options = {.seed = 1};
 
 	argp_err_exit_status = EXIT_WRONG;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (strcmp(options.command, "describe") == 0)
 		return describe_all(&options);
+	if (strcmp(options.command, "policies") == 0)
+		return describe_policies(&options);
 	return pass(&options);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P4's second pass at the ends of its ranges, which no replay reaches: the last
- * lane and flow, times of 48 bits, and the lane's postcard number over its wrap.
+ * lane and flow, times of 48 bits, the lane's postcard number over its wrap, and the last of several
+ * queues.
  * Usage: test-egress-limits SPEC [LIBRARY]: native code of it, else interpreted
  */
 #include <string.h>
@@ -15,6 +16,8 @@
 #define LAST_LANE (LANES_MAX - 1)
 #define LAST_FLOW (FLOW_CAPACITY_MAX - 1)
 #define TIME_END ((UINT64_C(1) << CLOCK_BITS) - 1)
+#define LAST_QUEUE (QUEUES_MAX - 1)
+#define OWN_BYTES 0xfedcba98u
 #define FRAME_BYTES FRAME_BYTES_MIN
 
 static struct rte_mempool *
@@ -34,7 +37,7 @@ start_dpdk(void)
 
 /* A packet as the traffic manager hands it to egress: intrinsic, bridge, frame. */
 static struct rte_mbuf *
-make_packet(struct rte_mempool *pool, enum pass pass)
+make_packet(struct rte_mempool *pool, enum pass pass, uint8_t queues)
 {
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	uint8_t *bytes;
@@ -44,7 +47,9 @@ make_packet(struct rte_mempool *pool, enum pass pass)
 	intrinsic_encode(bytes, &(struct intrinsic){
 					.pass = (uint8_t)pass,
 					.packet_bytes = FRAME_BYTES,
+					.queues = queues,
 					.queue_bytes = UINT32_MAX,
+					.own_queue_bytes = OWN_BYTES,
 					.enqueue_ns = TIME_END - 5,
 					.dequeue_ns = TIME_END,
 				});
@@ -60,6 +65,20 @@ make_packet(struct rte_mempool *pool, enum pass pass)
 	return mbuf;
 }
 
+/* Of a lane with several queues, what is behind the postcard. */
+static void
+check_queue(const uint8_t *bytes, uint8_t queues)
+{
+	struct queue_postcard q;
+
+	CHECK(postcard_version(bytes) == (queues ? POSTCARD_VERSION_QUEUES : POSTCARD_VERSION));
+	CHECK(postcard_size(bytes) == (queues ? POSTCARD_BYTES_MAX : POSTCARD_BYTES));
+	if (queues == 0)
+		return;
+	queue_postcard_decode(bytes + POSTCARD_BYTES, &q);
+	CHECK(q.queue == queues - 1 && q.reserved == 0 && q.own_queue_bytes == OWN_BYTES);
+}
+
 static void
 check_postcard(const struct pipeline_slot *slot, uint8_t kind, uint32_t lane_seq)
 {
@@ -67,8 +86,7 @@ check_postcard(const struct pipeline_slot *slot, uint8_t kind, uint32_t lane_seq
 
 	CHECK(slot->has_postcard);
 	postcard_decode(slot->postcard, &p);
-	CHECK(p.version == POSTCARD_VERSION && p.kind == kind && p.lane == LAST_LANE &&
-	      p.flow == LAST_FLOW);
+	CHECK(p.kind == kind && p.lane == LAST_LANE && p.flow == LAST_FLOW);
 	CHECK(p.packet_bytes == FRAME_BYTES && p.queue_bytes == UINT32_MAX);
 	CHECK(p.enqueue_ns == TIME_END - 5 && p.dequeue_ns == TIME_END);
 	CHECK(p.tcp_seq == 0x89abcdef && p.payload_bytes == 0xfedc && p.tcp_flags == 0xff);
@@ -86,22 +104,24 @@ check_frame(const struct pipeline_slot *slot)
 		CHECK(frame[i] == 0x5a);
 }
 
-/* Four packets around the wrap, one of them dropped. */
+/* Four packets around the wrap, one of them dropped; two of a lane with several queues. */
 static void
 run_packets(struct pipeline *p, struct rte_mempool *pool)
 {
 	static const enum pass passes[] = {PASS_DEPARTED, PASS_DEPARTED, PASS_DROPPED,
 					   PASS_DEPARTED};
+	static const uint8_t queues[] = {0, 1 + LAST_QUEUE, 1, 0};
 	struct pipeline_slot *slots = pipeline_slots(p);
 
 	for (uint32_t i = 0; i < RTE_DIM(passes); i++)
-		slots[i].mbuf = make_packet(pool, passes[i]);
+		slots[i].mbuf = make_packet(pool, passes[i], queues[i]);
 	pipeline_run(p, RTE_DIM(passes));
 	for (uint32_t i = 0; i < RTE_DIM(passes); i++) {
 		bool dropped = passes[i] == PASS_DROPPED;
 
 		check_postcard(&slots[i], dropped ? POSTCARD_DROPPED : POSTCARD_DEPARTED,
 			       UINT32_MAX - 1 + i);
+		check_queue(slots[i].postcard, queues[i]);
 		if (dropped)
 			CHECK(slots[i].port == PIPELINE_TELEMETRY);
 		else

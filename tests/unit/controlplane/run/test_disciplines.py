@@ -11,11 +11,13 @@ from nashbed.controlplane.config import Loaded, load_scenario, load_testbed
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.aqm.loadable import loadable_bottleneck
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, CONFIGS
 from nashbed.controlplane.run.active_run import new_run, resumed_run
 from nashbed.controlplane.run.disciplines import own_disciplines_of
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.study.adaptive import expect, make_chooser
+from tests.support.policies import OWN_POLICY
 from tests.unit.controlplane.conftest import SCENARIO
 
 pytestmark = pytest.mark.skipif(
@@ -98,3 +100,54 @@ def test_two_of_one_name(tmp_path: Path) -> None:
     path.write_text(SCENARIO.replace("sweep: {mixes", swept))
     with pytest.raises(ConfigError, match=r"there is another mine; rename one of the files"):
         own_disciplines_of(load_scenario(path))
+
+
+def with_policy(folder: Path, source: str = OWN_POLICY, params: str = "least: 20kB") -> Path:
+    """A scenario with several queues, one with a discipline and all with a policy of one's own."""
+    path = scenario(folder)
+    (folder / "own" / "half.c").write_text(source)
+    queues = (
+        "queues: [{name: fast, flows: [bbr], discipline: {file: own/mine.c}}, {name: rest}], "
+        f"memory: {{file: own/half.c, params: {{{params}}}}}"
+    )
+    path.write_text(SCENARIO.replace("2bdp", f"2bdp, {queues}"))
+    return path
+
+
+def test_a_policy_of_the_memory_is_kept_as_well(tmp_path: Path) -> None:
+    loaded, bed = load_scenario(with_policy(tmp_path)), virtual_bed()
+    plan = plan_run(loaded, bed, expect)
+    run = new_run(tmp_path / "results", loaded, bed, plan, make_chooser)
+    folder = run.directory.path
+    facts = Manifest.model_validate_json((folder / "manifest.json").read_text()).disciplines
+    assert sorted(facts) == ["half", "mine"]
+    assert (folder / facts["half"].source).read_text() == OWN_POLICY
+    told = loadable_bottleneck(plan.trials[0].program, run.disciplines).queues
+    assert told is not None
+    assert [each.suffix for each in map(Path, [told.memory.file])] == [".so"]
+    assert dict(told.memory.parameters) == {"least_bytes": 20_000}
+    fast, rest = told.queues
+    assert fast.discipline is not None
+    assert (Path(fast.discipline.file).suffix, rest.discipline) == (".so", None)
+
+
+@pytest.mark.parametrize(
+    ("source", "params", "problem"),
+    [
+        (OWN_POLICY, "most: 1kB", "half: params.most: there is no such parameter; it has least"),
+        ("int x(void);\nint x(void) { return 1; }\n", "", "exports no policy: end it with"),
+    ],
+)
+def test_a_policy_that_cannot_be_taken(
+    tmp_path: Path, source: str, params: str, problem: str
+) -> None:
+    loaded = load_scenario(with_policy(tmp_path, source, params))
+    with pytest.raises(ConfigError, match=problem) as error:
+        plan_run(loaded, virtual_bed(), expect)
+    assert error.value.message.startswith(f"{loaded.name}: discipline: ")
+    assert "\n" not in error.value.message
+
+
+def test_a_cluster_loads_no_policy(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is a file of yours, and workers of a cluster load none"):
+        plan_run(load_scenario(with_policy(tmp_path)), virtual_bed(), expect, seats=4)

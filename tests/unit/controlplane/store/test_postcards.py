@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.records import BIN, POSTCARD, join_u48
+from nashbed.controlplane.contract.records import BIN, POSTCARD, POSTCARD_OF_QUEUES, join_u48
 from nashbed.controlplane.store.postcards import (
     BINS,
     POSTCARDS,
+    PostcardBatch,
     read_bins,
     read_postcards,
+    say_queues,
     write_bins,
     write_postcards,
 )
@@ -69,7 +71,46 @@ def test_a_trial_that_cannot_mark_has_the_table_that_it_had(
     write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS), marks=False)
     for table in (POSTCARDS, BINS):
         names = pq.read_schema(table.path(tmp_path)).names
-        assert [*names, *table.marks] == table.schema.names
+        assert [*names, *table.marks, *table.queues] == table.schema.names
+
+
+def of_queues(raw: NDArray[np.void]) -> NDArray[np.void]:
+    """The same postcards, of a lane with several queues."""
+    records = random_records(POSTCARD_OF_QUEUES)
+    for name in raw.dtype.names or ():
+        records[name] = raw[name]
+    records["version"] = 2
+    return records
+
+
+def test_postcards_of_several_queues_are_written_exactly(
+    tmp_path: Path, raw: NDArray[np.void]
+) -> None:
+    raw = of_queues(raw)
+    raw.tofile(tmp_path / "raw")
+    assert say_queues(tmp_path / "raw")
+    batches = read_postcards(tmp_path / "raw", CLOCK, 7)
+    assert write_postcards(tmp_path, batches, marks=True, queues=True) == len(raw)
+    table = read_back(tmp_path, "postcards")
+    for name in (*SAME, "queue", "own_queue_bytes"):
+        assert table[name] == raw[name].tolist()
+    assert pq.read_schema(POSTCARDS.path(tmp_path)).names == POSTCARDS.schema.names
+
+
+def test_a_postcard_of_another_version_is_refused(tmp_path: Path, raw: NDArray[np.void]) -> None:
+    raw = of_queues(raw)
+    raw["version"][-1] = 1
+    raw.tofile(tmp_path / "raw")
+    with pytest.raises(TargetError, match="a record is not a postcard of version 2"):
+        list(read_postcards(tmp_path / "raw", CLOCK))
+
+
+def test_batches_of_several_queues_are_joined(tmp_path: Path, raw: NDArray[np.void]) -> None:
+    raw = of_queues(raw)
+    raw.tofile(tmp_path / "raw")
+    joined = PostcardBatch.joined([*read_postcards(tmp_path / "raw", CLOCK, 5)])
+    assert joined.queue is not None
+    assert joined.queue.tolist() == raw["queue"].tolist()
 
 
 def test_no_postcards_are_an_empty_table(tmp_path: Path) -> None:

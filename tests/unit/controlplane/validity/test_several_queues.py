@@ -175,11 +175,11 @@ def test_the_memory_is_judged_piece_by_piece_or_not_at_all(
     assert depth.checked in (0, len(batch.seq))
 
 
-@pytest.mark.parametrize(("kept", "checked"), [(100, 42), (20, 0)])
+@pytest.mark.parametrize(("kept", "checked"), [(100, 43), (20, 0)])
 def test_a_queue_that_is_starved_for_too_long_makes_the_verdict_void(
     kept: int, checked: int
 ) -> None:
-    arrivals = [(0, 1000, 2), (1, 1000, 2)] + [(800, 1000, 0)] * 40
+    arrivals = [(0, 1000, 2), (1, 1000, 2), (1, 1000, 0)] + [(800, 1000, 0)] * 40
     batch = cards_of(arrivals, counts_sent=True)
     depth = MemoryDepth(0, rows=kept)
     for begin in range(0, len(batch.seq), 10):
