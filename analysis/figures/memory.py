@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
-from ..align.arrived import QUEUE_COLUMNS, queue_of
+from ..align.arrived import QUEUE_COLUMNS, are_all, queue_of
 from ..measures import TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from ..metrics.statistics import Estimate
@@ -44,13 +44,13 @@ def draw_memory_over_time(trial: TrialMeasures) -> Figure | None:
         trial: The trial.
 
     Returns:
-        The figure; None if it has one queue.
+        The figure; None if it has one queue, or does not keep all postcards.
 
     Raises:
         RunError: The postcards are damaged.
     """
     applied = trial.trial.record.applied.queues
-    if applied is None or not trial.trial.has("postcards"):
+    if applied is None or not are_all(trial.trial):
         return None
     bins, held = memory_by_queue(trial, len(applied.queues))
     figure, (above, below) = new_figure(NARROW, 5.2, rows=2, heights=(1.2, 1))

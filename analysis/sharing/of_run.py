@@ -142,12 +142,10 @@ class RunSharing:
     """Who shared the memory in a run.
 
     Attributes:
-        mixes: Those with a valid trial, in the order of settings.
-        problem: Why nothing is known of some trials; empty: all could be read.
+        mixes: Those with a valid trial whose postcards are all kept, in the order of settings.
     """
 
     mixes: tuple[MixSharing, ...]
-    problem: str = ""
 
     def of_setting(self, setting: Setting) -> list[MixSharing]:
         """The mixes of one setting."""
@@ -169,15 +167,13 @@ def share_run(measures: RunMeasures) -> RunSharing:
     Args:
         measures: The run's measures.
     """
-    mixes, problems = [], []
+    mixes = []
     for setting in measures.run.settings:
         for cell in measures.cells(setting):
-            problems += [p for t in cell.trials if (p := problem_of(t.trial)) is not None]
-            known = [t for t in cell.trials if problem_of(t.trial) is None]
-            trials = _read(known)
+            trials = _read([t for t in cell.trials if problem_of(t.trial) is None])
             if trials:
                 mixes.append(MixSharing(setting, cell.state, trials))
-    return RunSharing(tuple(mixes), problems[0] if problems else "")
+    return RunSharing(tuple(mixes))
 
 
 def _read(trials: Sequence[TrialMeasures]) -> tuple[TrialSharing, ...]:
