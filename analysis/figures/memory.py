@@ -30,6 +30,8 @@ DASHED = (0, (5, 3))
 MAX_FLOWS = 60
 """Most flows that the heat map of blame shows one by one."""
 NO_DROPS = "#eef0f2"
+BESIDE = 0.07
+"""How far the smallest burst with loss stands beside the largest without."""
 
 
 def queue_colour(queue: int) -> str:
@@ -228,7 +230,8 @@ def draw_bursts_by_memory(
             known = _known(found, reading, queue)
             if not known:
                 continue
-            x = [places[mix.setting.label] for mix, _ in known]
+            aside = BESIDE if reading == "cut" else 0.0
+            x = [places[mix.setting.label] + aside for mix, _ in known]
             drawn |= {mix.setting.label for mix, _ in known}
             draw_estimates(ax, x, [e for _, e in known], queue_colour(queue), label=label,
                            capsize=2.0, elinewidth=1.0, **look)  # fmt: skip
