@@ -35,6 +35,8 @@ from typing import Any
 P4SRC = Path(__file__).resolve().parent
 CARRIED = "carried over from"
 """In the stamp of an artefact that was kept when its sources changed in nothing that it has."""
+BY_HAND = "edited by hand from"
+"""In the stamp of one that was edited where no compiler was at hand; `make p4` replaces it."""
 OLDEST = (1, 2, 5)
 """The oldest release of p4c that the programs were compiled with."""
 
@@ -181,7 +183,8 @@ def stamp_of(artefact: Artefact) -> str:
 
 def is_carried(artefact: Artefact) -> bool:
     """Whether an artefact is an earlier compilation's than its sources are."""
-    return artefact.path.exists() and CARRIED in artefact.path.read_text()
+    text = artefact.path.read_text() if artefact.path.exists() else ""
+    return CARRIED in text or BY_HAND in text
 
 
 def carry(target: str) -> int:
@@ -265,7 +268,7 @@ def build() -> int:
             continue
         fresh = stamp_of(artefact) == digest(artefact)
         state = "is up to date" if fresh else "is STALE"
-        state += ", but carried over from earlier sources" if is_carried(artefact) else ""
+        state += ", but not compiled of them" if is_carried(artefact) else ""
         print(f"{why_not}; {artefact.path.name} {state}")
         left_stale |= not fresh
     return int(left_stale)

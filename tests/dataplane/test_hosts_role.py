@@ -16,7 +16,13 @@ from nashbed.controlplane.contract.messages import (
     HostsStats,
     read_message,
 )
-from nashbed.controlplane.contract.records import BIN, DISTURBANCE, POSTCARD
+from nashbed.controlplane.contract.records import (
+    BIN,
+    DISTURBANCE,
+    POSTCARD,
+    POSTCARD_OF_QUEUES,
+    POSTCARD_VERSION_QUEUES,
+)
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from tests.support.hosts_bed import HostsBed, Seen, hosts_bed
@@ -142,10 +148,31 @@ def test_postcards_off_the_wire_are_collected_and_gaps_seen(live: HostsBed) -> N
     assert np.array_equal(np.fromfile(path, POSTCARD), cards)
 
 
+def test_postcards_of_several_queues_are_collected(live: HostsBed) -> None:
+    """They are 8 bytes longer, and a frame that ends within them is none."""
+    plain = postcards(Card(lane_seq=i) for i in range(50))
+    cards = np.zeros(len(plain), POSTCARD_OF_QUEUES)
+    for name in plain.dtype.names or ():
+        cards[name] = plain[name]
+    cards["version"], cards["lane"] = POSTCARD_VERSION_QUEUES, 3
+    cards["queue"], cards["own_queue_bytes"] = np.arange(50) % 8, np.arange(50) * 1000
+    path = live.folder / "cards"
+    with live.client() as client, live.wire("tel") as wire:
+        client.call("reset", lane=3, flows=[0, 1])
+        client.call("telemetry", lane=3, mode="all", path=str(path), flows=[0, 1])
+        wire.send(on_wire(cards[0], padding=0)[:-1])
+        for card in cards:
+            wire.send(on_wire(card))
+        wait_for_postcards(client, 3, len(cards))
+        totals = client.stop_telemetry(3)
+    assert (totals["seen"], totals["written"], totals["gaps"]) == (50, 50, 0)
+    assert np.array_equal(np.fromfile(path, POSTCARD_OF_QUEUES), cards)
+
+
 def test_what_is_no_postcard_is_counted_as_lost(live: HostsBed) -> None:
     card = postcards([Card()])[0]
     other_lane, other_version = card.copy(), card.copy()
-    other_lane["lane"], other_version["version"] = 4, 2
+    other_lane["lane"], other_version["version"] = 4, 3
     good = on_wire(card)
     bad = [
         on_wire(other_lane),

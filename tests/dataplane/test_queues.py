@@ -140,7 +140,7 @@ def random_frames(seed: int, n: int) -> list[tuple[int, bytes]]:
 def test_postcards_add_up(tmp_path: Path, scheduler: str, counts: str) -> None:
     """Each packet met in its queue, and in all of them, what its postcard says."""
     codel = {"name": "codel", "target_ns": 200 * US, "interval_ns": 1000 * US}
-    queues = [{"limit_bytes": 9000}, {"discipline": codel}, {}]
+    queues = [{"limit_bytes": 3000}, {"discipline": codel}, {}]
     more = {"scheduler": scheduler, "limit_counts": counts}
     more |= {"memory": {"name": "dynamic_threshold", "alpha": 0.5}}
     dscp = {"dscp": [[EF, 1]], "dscp_default": 2}

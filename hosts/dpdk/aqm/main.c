@@ -59,7 +59,7 @@ problem(const struct options *o)
 	bool passes = o->command != NULL && strcmp(o->command, "pass") == 0;
 
 	if (!passes && (o->command == NULL || (strcmp(o->command, "describe") != 0 &&
-						strcmp(o->command, "policies") != 0)))
+					       strcmp(o->command, "policies") != 0)))
 		return "write describe, policies or pass";
 	if (passes && (o->discipline == NULL || o->rate_bps == 0 || o->limit == 0))
 		return "pass needs --rate-bps, --limit and a discipline";
@@ -313,8 +313,9 @@ pass(const struct options *o)
 int
 main(int argc, char **argv)
 {
-	const struct argp argp = {
-		option_table, take_option, "describe|policies|pass [DISCIPLINE]", doc, NULL, NULL, NULL};
+	const struct argp argp = {option_table, take_option, "describe|policies|pass [DISCIPLINE]",
+				  doc,		NULL,	     NULL,
+				  NULL};
 	struct options options = {.seed = 1};
 
 	argp_err_exit_status = EXIT_WRONG;

@@ -105,9 +105,8 @@ write_dscp(struct commands *c, const struct program_request *r)
 	if (!r->dscp.is_given && !e->has_dscp)
 		return 0;
 	for (uint8_t dscp = 0; !error && dscp < DSCPS; dscp++)
-		error = r->dscp.is_given ?
-				registers_dscp_add(p, r->lane, dscp, r->dscp.of[dscp]) :
-				registers_dscp_delete(p, r->lane, dscp);
+		error = r->dscp.is_given ? registers_dscp_add(p, r->lane, dscp, r->dscp.of[dscp]) :
+					   registers_dscp_delete(p, r->lane, dscp);
 	e->has_dscp = r->dscp.is_given;
 	return error ? error : pipeline_commit(p);
 }

@@ -119,7 +119,8 @@ add_flows(struct bench *b)
 			.protocol = IPPROTO_TCP,
 		};
 
-		error = registers_flow_add(b->pipeline, &key, &(struct flow_action){.lane = LANE, .flow = flow});
+		error = registers_flow_add(b->pipeline, &key,
+					   &(struct flow_action){.lane = LANE, .flow = flow});
 	}
 	return error ? error : pipeline_commit(b->pipeline);
 }

@@ -171,8 +171,7 @@ print_key(char *text, size_t bytes, const struct flow_key *k)
 }
 
 int
-registers_flow_add(struct pipeline *p, const struct flow_key *key,
-		   const struct flow_action *action)
+registers_flow_add(struct pipeline *p, const struct flow_key *key, const struct flow_action *action)
 {
 	char text[ENTRY_BYTES];
 	int used = print_key(text, sizeof(text), key);

@@ -144,7 +144,8 @@ program_flow(struct rig *rig)
 		.protocol = IPPROTO_TCP,
 	};
 
-	CHECK(registers_flow_add(rig->pipeline, &key, &(struct flow_action){.lane = LANE, .flow = 0}) == 0);
+	CHECK(registers_flow_add(rig->pipeline, &key,
+				 &(struct flow_action){.lane = LANE, .flow = 0}) == 0);
 	CHECK(pipeline_commit(rig->pipeline) == 0);
 }
 

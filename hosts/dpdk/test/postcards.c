@@ -25,13 +25,13 @@ postcard_json(const uint8_t *bytes)
 
 	postcard_decode(bytes, &p);
 	object = json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i}",
-			 "version", p.version, "kind", p.kind, "lane", p.lane, "flow",
-			 (json_int_t)p.flow, "packet_bytes", (json_int_t)p.packet_bytes,
-			 "queue_bytes", (json_int_t)p.queue_bytes, "enqueue_ns",
-			 (json_int_t)p.enqueue_ns, "dequeue_ns", (json_int_t)p.dequeue_ns,
-			 "tcp_seq", (json_int_t)p.tcp_seq, "lane_seq", (json_int_t)p.lane_seq,
-			 "payload_bytes", p.payload_bytes, "tcp_flags", p.tcp_flags, "marks",
-			 p.marks);
+			   "version", p.version, "kind", p.kind, "lane", p.lane, "flow",
+			   (json_int_t)p.flow, "packet_bytes", (json_int_t)p.packet_bytes,
+			   "queue_bytes", (json_int_t)p.queue_bytes, "enqueue_ns",
+			   (json_int_t)p.enqueue_ns, "dequeue_ns", (json_int_t)p.dequeue_ns,
+			   "tcp_seq", (json_int_t)p.tcp_seq, "lane_seq", (json_int_t)p.lane_seq,
+			   "payload_bytes", p.payload_bytes, "tcp_flags", p.tcp_flags, "marks",
+			   p.marks);
 	return postcard_size(bytes) == POSTCARD_BYTES ? object :
 							add_queue(object, bytes + POSTCARD_BYTES);
 }

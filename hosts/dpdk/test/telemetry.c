@@ -12,6 +12,7 @@
 #include <rte_memory.h>
 
 #include "common/check.h"
+#include "core/postcard.h"
 #include "plane/telemetry.h"
 
 #define LANES 64u
@@ -31,14 +32,20 @@ start_dpdk(void)
 }
 
 static void
-add(struct telemetry *t, uint32_t lane, uint32_t n)
+add_version(struct telemetry *t, uint32_t lane, uint32_t n, uint8_t version)
 {
-	uint8_t bytes[POSTCARD_BYTES] = {POSTCARD_VERSION};
+	uint8_t bytes[POSTCARD_BYTES_MAX] = {version};
 
 	for (uint32_t i = 0; i < n; i++) {
 		put_be(bytes + 32, 4, i); /* lane_seq */
 		telemetry_add(t, lane, bytes);
 	}
+}
+
+static void
+add(struct telemetry *t, uint32_t lane, uint32_t n)
+{
+	add_version(t, lane, n, POSTCARD_VERSION);
 }
 
 static struct collector *
@@ -118,6 +125,22 @@ check_all_are_written(struct telemetry *t, const char *path, uint32_t n)
 	CHECK(lost == 0 && bytes_of(path) == (long)(n * POSTCARD_BYTES));
 }
 
+/* The same of a lane with several queues, whose postcards are longer. */
+static void
+check_all_of_queues_are_written(struct telemetry *t, const char *path, uint32_t n)
+{
+	struct collector_stats stats;
+	uint64_t lost;
+	long bytes;
+
+	start(t, LANE, path);
+	add_version(t, LANE, n, POSTCARD_VERSION_QUEUES);
+	telemetry_stop(t, LANE);
+	stats = finish(t, LANE, -1, &lost, &bytes);
+	CHECK(stats.seen == n && stats.written == n && stats.gaps == 0 && lost == 0);
+	CHECK(bytes_of(path) == (long)(n * POSTCARD_BYTES_MAX));
+}
+
 static void
 check_other_lane(struct telemetry *t, const char *path)
 {
@@ -179,6 +202,8 @@ main(int argc, char **argv)
 	check_all_are_written(t, path, 200000);
 	check_a_slow_file(t, path, pipe_path);
 	check_all_are_written(t, path, 1025);
+	check_all_of_queues_are_written(t, path, 853);
+	check_all_of_queues_are_written(t, path, 100000);
 	telemetry_destroy(t);
 	rte_eal_cleanup();
 	return 0;

@@ -98,7 +98,8 @@ open_rig(struct rig *rig, const char *spec)
 		};
 
 		config.arrivals = lane == TRAINS ? ARRIVALS_TRAINS : ARRIVALS_FRAMES;
-		CHECK(registers_flow_add(rig->pipeline, &key, &(struct flow_action){.lane = lane, .flow = lane}) == 0);
+		CHECK(registers_flow_add(rig->pipeline, &key,
+					 &(struct flow_action){.lane = lane, .flow = lane}) == 0);
 		CHECK(traffic_manager_configure(&rig->bottleneck.tm, lane, &config) == 0);
 	}
 	CHECK(pipeline_commit(rig->pipeline) == 0);

@@ -66,6 +66,26 @@ def test_a_whole_run_is_valid_and_sealed(make_run: MakeRun) -> None:
     assert run.directory.read("manifest.json", Manifest).status == "complete"
 
 
+def test_a_run_of_several_queues_says_what_was_applied(make_run: MakeRun) -> None:
+    queues = "queues: [{name: fast, flows: [bbr], weight: 3, limit: 0.5bdp}, {name: rest}]"
+    shared = "memory: {dynamic_threshold: {alpha: 2}}"
+    run = make_run("buffer: 2bdp", f"buffer: 2bdp, {queues}, {shared}")
+    records, _ = run_fake(run)
+    assert [r.id for r in records] == [f"b2bdp-k0{k}-r0-a0" for k in (0, 1, 3)]
+    for record in records:
+        applied = record.applied.queues
+        assert applied is not None
+        assert (applied.scheduler, applied.memory.model_dump()) == (
+            "drr",
+            {"name": "dynamic_threshold", "alpha": 2.0},
+        )
+        assert [(q.name, q.takes, q.limit_bytes, q.weight) for q in applied.queues] == [
+            ("fast", ("bbr",), 62_500, 3),
+            ("rest", (), 0, 1),
+        ]
+        assert record.requested.queues == applied
+
+
 def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
     run = make_run()
     run_fake(run)

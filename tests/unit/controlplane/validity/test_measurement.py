@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pytest
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.messages import (
     SenderFlowReport,
@@ -12,7 +15,8 @@ from nashbed.controlplane.contract.messages import (
     SinkReport,
     TimerLateness,
 )
-from nashbed.controlplane.contract.target import Applied
+from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
+from nashbed.controlplane.contract.target import Applied, LimitCounts
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
 from nashbed.controlplane.plan.attempt import make_attempt
@@ -96,3 +100,47 @@ def test_the_queue_is_not_rebuilt_where_packets_overtake_others(testbed: Testbed
         assert evidence is not None
         evidence.depth.examine(batch([(0, 500, 10)], queue_bytes=1000))
         assert evidence.depth.wrong == wrong
+
+
+@pytest.mark.parametrize(
+    ("disciplines", "counts", "told", "wrong"),
+    [
+        ((None, "codel"), "system", {"own": 1000, "all": 0}, 1),
+        ((None, "codel"), "system", {"own": 0, "all": 1000}, 1),
+        ((None, "fq_codel"), "system", {"own": 1000, "all": 1000}, 1),
+        (("mine", None), "system", {"own": 1000, "all": 1000}, 0),
+        ((None, None), "queue", {"own": 0, "all": 0}, 0),
+    ],
+)
+def test_several_queues_are_rebuilt_each_by_itself(
+    testbed: Testbed,
+    disciplines: tuple[str | None, ...],
+    counts: LimitCounts,
+    told: dict[str, int],
+    wrong: int,
+) -> None:
+    """A packet of the first of two queues, which met nothing."""
+    scenario, can = scenario_with("small", "usual"), dpdk_capabilities(testbed.dataplane)
+    (trial, *_) = plan_of(scenario, testbed).trials
+    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.program.limit
+    applied = Applied(
+        rate_bps=10**8,
+        limit=limit,
+        buffer_bytes=limit.in_bytes,
+        overhead_bytes=0,
+        limit_counts=counts,
+        queues=QueuesProgram(
+            scheduler="drr",
+            memory=MemoryProgram(name="complete_sharing"),
+            queues=tuple(
+                QueueProgram(name=f"q{i}", discipline=name and DisciplineProgram(name=name))
+                for i, name in enumerate(disciplines)
+            ),
+        ),
+    )
+    evidence = Evidence.empty(attempt, applied, can, (0, 10**9)).postcards
+    assert evidence is not None
+    card = batch([(0, 500, 10)], queue_bytes=told["all"])
+    own = np.array([told["own"]])
+    evidence.depth.examine(replace(card, queue=np.zeros(1, np.uint8), own_queue_bytes=own))
+    assert evidence.depth.wrong == wrong
