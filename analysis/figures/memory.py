@@ -51,8 +51,8 @@ def draw_memory_over_time(trial: TrialMeasures) -> Figure | None:
     Raises:
         RunError: The postcards are damaged.
     """
-    applied = trial.trial.record.applied.queues
-    if applied is None or not are_all(trial.trial):
+    applied = trial.trial.record.applied.queues if are_all(trial.trial) else None
+    if applied is None:
         return None
     bins, held = memory_by_queue(trial, len(applied.queues))
     figure, (above, below) = new_figure(NARROW, 5.2, rows=2, heights=(1.2, 1))

@@ -19,7 +19,7 @@ from ..metrics.queue import packet_mean_delay
 from ..metrics.statistics import Estimate, estimate
 from ..state import State
 from .blame import blame_shares
-from .of_trial import TrialSharing, problem_of, share_trial
+from .of_trial import TrialSharing, class_text, problem_of, share_trial
 
 Array = NDArray[np.float64]
 
@@ -65,9 +65,8 @@ class MixSharing:
         return blame_shares(self.blamed_bytes)
 
     def class_text(self, index: int) -> str:
-        """A class in words: the strategy, and with several queues in which."""
-        queue, strategy = self.classes[index]
-        return strategy if len(self.queues) == 1 else f"{strategy} in {self.queues[queue]}"
+        """A class in words; see `of_trial.class_text`."""
+        return class_text(self.queues, *self.classes[index])
 
     def reading(self, name: str, queue: int) -> Estimate | None:
         """A reading of one queue, mean over the repetitions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,9 +87,20 @@ class TrialSharing:
         )
 
     def class_text(self, index: int) -> str:
-        """A class in words: the strategy, and with several queues in which."""
-        queue, strategy = self.classes[index]
-        return strategy if len(self.queues) == 1 else f"{strategy} in {self.queues[queue]}"
+        """A class in words; see the function of this name."""
+        return class_text(self.queues, *self.classes[index])
+
+
+def class_text(queues: Sequence[str], queue: int, strategy: str) -> str:
+    """Flows of a strategy in words, and with several queues in which.
+
+    Args:
+        queues: The queues' names.
+        queue: Index of theirs.
+        strategy: Their strategy.
+    """
+    plain = len(queues) == 1 or queues[queue] == strategy
+    return strategy if plain else f"{strategy} in {queues[queue]}"
 
 
 def problem_of(trial: SealedTrial) -> str | None:
