@@ -89,7 +89,7 @@ def draw_by_discipline(
         (losses, "packets (%)"),
     ):
         ax.set_xlabel(title)
-        ax.set_xlim(left=0)
+        ax.set_xlim(0, 1.05 * ax.get_xlim()[1])
         ax.grid(visible=False, axis="y")
     rates.set_yticks(range(len(cells)), [_name(cell) for cell in cells])
     rates.set_ylim(len(cells) - 0.5, -0.5)

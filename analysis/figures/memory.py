@@ -223,10 +223,9 @@ def draw_bursts_by_memory(
     drawn: set[str] = set()
     for queue, name in enumerate(found[0].queues if found else ()):
         for reading, label, look in (
-            ("absorbed", f"{name}: largest without loss", {"marker": "o", "linewidth": 1.0}),
-            ("cut", f"{name}: smallest with loss",
-             {"marker": "v", "linewidth": 0.8, "linestyle": ":", "markerfacecolor": "white"}),
-        ):  # fmt: skip
+            ("absorbed", f"{name}: largest without loss", {"marker": "o"}),
+            ("cut", f"{name}: smallest with loss", {"marker": "v", "markerfacecolor": "white"}),
+        ):
             known = _known(found, reading, queue)
             if not known:
                 continue
@@ -234,12 +233,16 @@ def draw_bursts_by_memory(
             x = [places[mix.setting.label] + aside for mix, _ in known]
             drawn |= {mix.setting.label for mix, _ in known}
             draw_estimates(ax, x, [e for _, e in known], queue_colour(queue), label=label,
-                           capsize=2.0, elinewidth=1.0, **look)  # fmt: skip
+                           linestyle="none", capsize=2.0, elinewidth=1.0, **look)  # fmt: skip
+            # Alphas are a scale, which a line may join; policies are not.
+            by_alpha = [(at, e.mean) for at, (mix, e) in zip(x, known, strict=True) if _alpha(mix)]
+            ax.plot(*np.array(by_alpha).reshape(-1, 2).T, color=queue_colour(queue), linewidth=1.0,
+                    linestyle=":" if reading == "cut" else "-")  # fmt: skip
     if len(drawn) < 2:
         return None
-    ax.set_xticks(range(len(found)), [_policy(mix.setting) for mix in found])
+    ax.set_xticks(range(len(found)), [_policy(mix) for mix in found])
     ax.set(xlabel="policy of the memory", ylabel="burst (kB)", xlim=(-0.4, len(found) - 0.6))
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
     figure.legend(loc="outside lower center", ncols=2)
     return figure
 
@@ -251,10 +254,16 @@ def _known(
     return [(mix, found) for mix, found in pairs if found is not None]
 
 
-def _policy(setting: Setting) -> str:
+def _alpha(mix: MixSharing) -> float | None:
+    """The alpha of dynamic thresholds; None: another policy."""
+    policy = mix.setting.queues and mix.setting.queues.memory.dynamic_threshold
+    return policy.alpha if policy else None
+
+
+def _policy(mix: MixSharing) -> str:
     """The policy on the axis: of dynamic thresholds their alpha."""
-    assert setting.queues is not None, "settings of one queue have no policy"
-    memory = setting.queues.memory
-    if memory.dynamic_threshold is not None:
-        return f"$\\alpha$ = {memory.dynamic_threshold.alpha:g}"
-    return memory.text.replace(" ", "\n", 1)
+    assert mix.setting.queues is not None, "settings of one queue have no policy"
+    alpha = _alpha(mix)
+    if alpha is not None:
+        return f"$\\alpha$ = {alpha:g}"
+    return mix.setting.queues.memory.text.replace(" ", "\n", 1)
