@@ -186,7 +186,7 @@ def _policy_by_name(value: Any) -> Any:
     )
 
 
-class _OrName:
+class _OrPolicyName:
     """In the schema a name may stand for a policy with its defaults."""
 
     @classmethod
@@ -197,7 +197,7 @@ class _OrName:
         return {"anyOf": [names, {"type": "string", "pattern": r".*\.c$"}, handler(schema)]}
 
 
-MemorySpec = Annotated[Memory, BeforeValidator(_policy_by_name), _OrName()]
+MemorySpec = Annotated[Memory, BeforeValidator(_policy_by_name), _OrPolicyName()]
 """A policy as it is written: `complete_sharing`, `{dynamic_threshold: {alpha: 2}}`."""
 
 

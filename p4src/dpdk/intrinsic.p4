@@ -43,7 +43,8 @@ const MirrorSessionId_t MIRROR_SESSION = (MirrorSessionId_t)1;  // 0 is the arch
 
 #define FLOW_CAPACITY 65536
 #define LANE_CAPACITY 64
-#define DSCP_CAPACITY (LANE_CAPACITY << 6)  // each DSCP of each lane
+// An entry for each DSCP of each lane.
+#define DSCP_CAPACITY (LANE_CAPACITY << 6)
 #define HISTOGRAM_CAPACITY (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
 
 // Why a packet goes unshaped: the indices of its counter.

@@ -30,7 +30,7 @@ BAF = {0.0625: "6%", 0.125: "11%", 0.25: "20%", 0.5: "33%", 1.0: "50%", 2.0: "66
 """Alpha -> the dynamic limit of that name."""
 HIGHEST_PRIORITY = 7
 LARGEST_WEIGHT = 1023
-_PRIORITIES = {"LOW": 0, "HIGH": HIGHEST_PRIORITY}
+_PRIORITIES = {"LOW": "0", "HIGH": str(HIGHEST_PRIORITY)}
 """What the driver calls the lowest and the highest where it reads them."""
 
 
@@ -170,8 +170,8 @@ def _pool(cells: int) -> dict[str, Value]:
     return {"size_cells": cells}
 
 
-def _queue(chip: Chip, address: QueueAddress, queue: PoolQueue) -> list[Change]:
-    limit: dict[str, Value] = {
+def _limit(queue: PoolQueue) -> dict[str, Value]:
+    return {
         "guaranteed_cells": 0,
         "hysteresis_cells": 0,
         "tail_drop_enable": True,
@@ -179,15 +179,22 @@ def _queue(chip: Chip, address: QueueAddress, queue: PoolQueue) -> list[Change]:
         "pool_max_cells": queue.max_cells,
         "dynamic_baf": queue.baf,
     }
-    served: dict[str, Value] = {
+
+
+def _served(queue: PoolQueue) -> dict[str, Value]:
+    return {
         "max_rate_enable": False,
         "max_priority": str(queue.priority),
         "dwrr_weight": queue.weight,
     }
+
+
+def _queue(chip: Chip, address: QueueAddress, queue: PoolQueue) -> list[Change]:
+    buffer, served = chip.table("tm.queue.buffer"), chip.table("tm.queue.sched_cfg")
     key, pipe = address.key, address.pipe
     return [
-        Change("modify", chip.table("tm.queue.buffer"), key, limit, "shared_pool", pipe),
-        Change("modify", chip.table("tm.queue.sched_cfg"), key, served, pipe=pipe),
+        Change("modify", buffer, key, _limit(queue), "shared_pool", pipe),
+        Change("modify", served, key, _served(queue), pipe=pipe),
     ]
 
 
@@ -214,29 +221,27 @@ def applied_queues(
         TargetError: It is not what was asked for.
     """
     shaping, enabled, pool, *each = answers
-    found = [(("the port's shaper", "max_rate_enable", enabled), True)]
-    found.append(((f"pool {POOL}", "size_cells", pool), queues.cells))
-    for index, queue in enumerate(queues.queues):
+    _require(settings, "the port's shaper", enabled, {"max_rate_enable": True})
+    _require(settings, f"pool {POOL}", pool, _pool(queues.cells))
+    for index, (asked, queue) in enumerate(zip(queues.asked.queues, queues.queues, strict=True)):
         limit, served = each[2 * index : 2 * index + 2]
-        name = f"queue {queues.asked.queues[index].name!r}"
-        wanted: dict[str, Value] = {
-            "pool_id": POOL,
-            "pool_max_cells": queue.max_cells,
-            "dynamic_baf": queue.baf,
-            "tail_drop_enable": True,
-        }
-        found += [((name, key, limit), value) for key, value in wanted.items()]
-        found.append(((name, "dwrr_weight", served), queue.weight))
-        priority = served.get("max_priority")
-        shown = {**served, "max_priority": _PRIORITIES.get(str(priority), priority)}
-        found.append(((name, "max_priority", shown), queue.priority))
-    for (what, key, entry), value in found:
-        if str(entry.get(key)) != str(value):
+        name = f"queue {asked.name!r}"
+        _require(settings, name, limit, _limit(queue))
+        priority = str(served.get("max_priority"))
+        served = {**served, "max_priority": _PRIORITIES.get(priority, priority)}
+        _require(settings, name, served, _served(queue))
+    return _said(settings, chip, queues, int(shaping["max_rate"]))
+
+
+def _require(
+    settings: SwitchTofino, what: str, entry: JsonObject, written: dict[str, Value]
+) -> None:
+    for key, value in written.items():
+        if entry.get(key) != value:
             raise TargetError(
                 f"switch at {settings.grpc}: {what} has {key} {entry.get(key)} after {value} was "
                 "written"
             )
-    return _said(settings, chip, queues, int(shaping["max_rate"]))
 
 
 def expected_queues(settings: SwitchTofino, chip: Chip, queues: PoolQueues) -> Applied:

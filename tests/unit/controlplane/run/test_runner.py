@@ -28,8 +28,10 @@ from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.unit.controlplane.conftest import TESTBED, MakeRun
 
-WITHOUT_MARKS = {table.name: table.without_marks().schema for table in (POSTCARDS, COUNTERS)}
-"""Of a trial in which nothing can be marked."""
+USUAL = {
+    table.name: table.without_marks().without_queues().schema for table in (POSTCARDS, COUNTERS)
+}
+"""Of a trial in which nothing can be marked, with one queue."""
 
 pytestmark = pytest.mark.slow
 
@@ -96,7 +98,7 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
         "trial.json", "sender.json", "sink.json",
     }  # fmt: skip
     for name in tables:
-        schema = WITHOUT_MARKS.get(name, TABLES[name])
+        schema = USUAL.get(name, TABLES[name])
         assert pq.read_schema(folder / f"{name}.parquet").equals(schema), name
     flows = pq.read_table(folder / "flows.parquet").to_pydict()
     assert flows["cc"] == flows["cc_applied"] == ["cubic", "cubic", "bbr"]
