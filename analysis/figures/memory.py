@@ -19,7 +19,7 @@ from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from ..metrics.statistics import Estimate
 from ..sharing.blame import blame_shares
 from ..sharing.of_run import MixSharing, RunSharing
-from ..sharing.of_trial import TrialSharing
+from ..sharing.of_trial import TrialSharing, applied_queues
 from ..state import State
 from ..text import size_text, trials_text
 from .axes import draw_estimates
@@ -51,7 +51,7 @@ def draw_memory_over_time(trial: TrialMeasures) -> Figure | None:
     Raises:
         RunError: The postcards are damaged.
     """
-    applied = trial.trial.record.applied.queues if are_all(trial.trial) else None
+    applied = applied_queues(trial.trial) if are_all(trial.trial) else None
     if applied is None:
         return None
     bins, held = memory_by_queue(trial, len(applied.queues))

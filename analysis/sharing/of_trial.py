@@ -19,6 +19,7 @@ from ..align.arrived import (
     are_all,
     look_ahead,
     queue_of,
+    several_queues,
     with_outlook,
 )
 from ..align.data import IntArray, QueueTotals
@@ -115,8 +116,8 @@ def problem_of(trial: SealedTrial) -> str | None:
 
 
 def applied_queues(trial: SealedTrial) -> QueuesProgram | None:
-    """The queues as applied; None: there is one."""
-    return trial.record.applied.queues
+    """The queues as applied; None: there is one, or postcards do not say which one."""
+    return trial.record.applied.queues if several_queues(trial) else None
 
 
 def queue_names(trial: SealedTrial) -> tuple[str, ...]:
