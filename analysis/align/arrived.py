@@ -51,6 +51,7 @@ class Outlook:
         departure_ns: Likewise the earliest departure or drop, shape (C,).
         queue: Queue of each party, shape (P,): a party is a flow in a queue.
         flow: Flow of each party, shape (P,).
+        packets: Packets of each party, shape (P,).
         flows: Number of flows F.
     """
 
@@ -58,7 +59,19 @@ class Outlook:
     departure_ns: IntArray
     queue: IntArray
     flow: IntArray
+    packets: IntArray
     flows: int
+
+    @property
+    def queue_of_flow(self) -> IntArray:
+        """The queue of most packets of each flow, shape (F,); -1 of one without any.
+
+        Flows that are sorted by their DSCP may begin elsewhere: a SYN is sent without.
+        """
+        found = np.full(self.flows, -1)
+        order = np.argsort(self.packets, kind="stable")
+        found[self.flow[order]] = self.queue[order]
+        return found
 
     @property
     def queues(self) -> int:
@@ -80,13 +93,22 @@ def look_ahead(chunks: Iterable[Arrays], flows: int) -> Outlook:
         flows: Number of flows F.
     """
     arrivals, departures = [], []
-    keys: NDArray[np.int64] = np.empty(0, np.int64)
+    packets = np.zeros(0, np.int64)
     for chunk in chunks:
         arrivals.append(chunk["enqueue_ns"].min(initial=LAST))
         departures.append(chunk["dequeue_ns"].min(initial=LAST))
-        seen = np.bincount(queue_of(chunk) * flows + chunk["flow"])
-        keys = np.union1d(keys, np.flatnonzero(seen))
-    return Outlook(_behind(arrivals), _behind(departures), keys // flows, keys % flows, flows)
+        more = np.bincount(queue_of(chunk) * flows + chunk["flow"], minlength=len(packets))
+        more[: len(packets)] += packets
+        packets = more
+    keys = np.flatnonzero(packets)
+    return Outlook(
+        arrival_ns=_behind(arrivals),
+        departure_ns=_behind(departures),
+        queue=keys // flows,
+        flow=keys % flows,
+        packets=packets[keys],
+        flows=flows,
+    )
 
 
 def _behind(values: Sequence[int]) -> IntArray:

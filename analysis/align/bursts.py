@@ -32,20 +32,19 @@ class BurstFinder:
 
     Args:
         outlook: What a first pass over the same chunks found.
-        base_rtt_ns: Base RTT of each flow, shape (F,); a queue's is that of its nearest flow.
+        base_rtt_ns: Base RTT of each flow, shape (F,); a queue's is that of its nearest flow,
+            of those that have most of their packets there.
         window_ns: Bursts that begin in [from, to) count.
     """
 
     def __init__(self, outlook: Outlook, base_rtt_ns: IntArray, window_ns: tuple[int, int]) -> None:
         self._window_ns = window_ns
         self._length_ns = [
-            int(base_rtt_ns[outlook.flow[outlook.queue == queue]].min(initial=LAST))
-            for queue in range(outlook.queues)
+            _nearest_ns(outlook, base_rtt_ns, queue) for queue in range(outlook.queues)
         ]
         self._held: list[Arrays | None] = [None] * outlook.queues
         self._free_ns = [0] * outlook.queues
-        self._queue_of_flow = np.full(outlook.flows, -1)
-        self._queue_of_flow[outlook.flow[::-1]] = outlook.queue[::-1]
+        self._queue_of_flow = outlook.queue_of_flow
         self._found: list[NDArray[np.int64]] = []
 
     def add(self, chunk: Arrays, arrival_ns: int) -> None:
@@ -115,6 +114,13 @@ class BurstFinder:
                 )
             )
         )
+
+
+def _nearest_ns(outlook: Outlook, base_rtt_ns: IntArray, queue: int) -> int:
+    """The least base RTT of the flows that have most of their packets in a queue, or any."""
+    here = outlook.flow[outlook.queue == queue]
+    mainly = here[outlook.queue_of_flow[here] == queue]
+    return int(base_rtt_ns[mainly if len(mainly) else here].min(initial=LAST))
 
 
 def _in_order(cards: Arrays) -> Arrays:

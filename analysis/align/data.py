@@ -107,7 +107,7 @@ class Bursts:
         lost_bytes: Of those that the memory had no room for, shape (n,): a drop that the discipline
             decides is none.
         others_bytes: What all other queues held when the burst began, shape (n,).
-        queue_of_flow: The queue of each flow's first packet, shape (F,); -1 without one.
+        queue_of_flow: The queue of most packets of each flow, shape (F,); -1 without any.
     """
 
     start_ns: IntArray

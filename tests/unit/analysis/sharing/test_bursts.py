@@ -94,6 +94,21 @@ def test_a_drop_that_the_discipline_decides_is_no_want_of_memory() -> None:
     assert bursts_in(table, [3_000_000, 3_000_000], 100).lost_bytes.sum() == 0
 
 
+def test_a_flow_is_of_the_queue_of_most_of_its_packets() -> None:
+    """Its SYN may go elsewhere; a queue that has nothing else takes the base RTT of that flow."""
+    memory = SharedMemory(8_000_000, 9000, 3)
+    for t, flow, queue in ((0, 0, 0), (1000, 0, 1), (2000, 0, 1), (3000, 1, 1), (4000, 1, 2)):
+        memory.arrive(t, flow, queue, 100)
+    memory.arrive(5000, 1, 2, 100)
+    outlook = look_ahead(in_chunks(memory.postcards(), 2), 3)
+    assert outlook.queue_of_flow.tolist() == [1, 2, -1]
+    assert outlook.packets.tolist() == [1, 2, 1, 2]
+    found = bursts_in(memory.postcards(), [1_000_000, 2_000_000, 3_000_000], 100)
+    assert rows_of(found) == [
+        (0, 0, 100, 0, 0), (1, 1000, 300, 0, 100), (2, 4000, 200, 0, 400),
+    ]  # fmt: skip
+
+
 def test_absorbed_burst() -> None:
     # Others hold 300 B on average (0, 200, 400, 600): long for the last two bursts.
     others = np.array([0, 200, 400, 600])
