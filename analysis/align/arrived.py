@@ -66,7 +66,7 @@ class Outlook:
     def queue_of_flow(self) -> IntArray:
         """The queue of most packets of each flow, shape (F,); -1 of one without any.
 
-        Flows that are sorted by their DSCP may begin elsewhere: a SYN is sent without.
+        Flows that are sorted by their DSCP may end elsewhere: a RST of no socket is sent without.
         """
         found = np.full(self.flows, -1)
         order = np.argsort(self.packets, kind="stable")

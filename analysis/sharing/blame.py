@@ -105,13 +105,16 @@ class BlameSums:
             self._blamed[party] += drops.held[:, mine] @ weight[mine]
 
     def blame(self) -> Blame:
-        """What was added up."""
+        """What was added up; a flow that only passed through another queue is no party there."""
+        outlook = self._outlook
+        kept = outlook.queue == outlook.queue_of_flow[outlook.flow]
+        kept |= self._blamed.any(axis=0) | self._packets.any(axis=1)
         return Blame(
-            queue=self._outlook.queue,
-            flow=self._outlook.flow,
-            blamed_bytes=self._blamed,
-            unheld_bytes=self._unheld,
-            packets=self._packets,
-            bytes=self._bytes,
+            queue=outlook.queue[kept],
+            flow=outlook.flow[kept],
+            blamed_bytes=self._blamed[np.ix_(kept, kept)],
+            unheld_bytes=self._unheld[kept],
+            packets=self._packets[kept],
+            bytes=self._bytes[kept],
             unexplained=self._unexplained,
         )

@@ -95,7 +95,7 @@ def test_a_drop_that_the_discipline_decides_is_no_want_of_memory() -> None:
 
 
 def test_a_flow_is_of_the_queue_of_most_of_its_packets() -> None:
-    """Its SYN may go elsewhere; a queue that has nothing else takes the base RTT of that flow."""
+    """Its RST may go elsewhere; a queue that has nothing else takes the base RTT of that flow."""
     memory = SharedMemory(8_000_000, 9000, 3)
     for t, flow, queue in ((0, 0, 0), (1000, 0, 1), (2000, 0, 1), (3000, 1, 1), (4000, 1, 2)):
         memory.arrive(t, flow, queue, 100)

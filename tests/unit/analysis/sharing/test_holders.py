@@ -83,6 +83,19 @@ def test_by_hand() -> None:
     assert blame.among(np.array([0, 0]), 1) == pytest.approx(np.array([[1500.0]]))
 
 
+def test_a_flow_that_only_passed_through_another_queue_is_no_party_there() -> None:
+    memory = by_hand()
+    memory.arrive(9_000_000, 1, 0, 100)
+    table = memory.postcards()
+    (drops,) = found_in(table, 2, 100)
+    assert len(drops.held) == 3
+    sums = BlameSums(look_ahead([table], 2), (0, 10_000_000))
+    sums.add(drops)
+    blame = sums.blame()
+    assert list(zip(blame.queue.tolist(), blame.flow.tolist(), strict=True)) == [(0, 0), (1, 1)]
+    assert blame.blamed_bytes == pytest.approx(np.array([[1000 / 3, 500 / 3], [1000, 0]]))
+
+
 def test_drops_outside_of_the_window_do_not_count() -> None:
     table = by_hand().postcards()
     (drops,) = found_in(table, 2, 100)
