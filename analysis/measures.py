@@ -18,6 +18,7 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from .align import load_trial
+from .align.data import Bursts
 from .errors import NotMeasuredError
 from .metrics import METRICS, metric_named
 from .metrics.statistics import Estimate, estimate
@@ -41,6 +42,7 @@ class TrialMeasures:
         per_flow: Metric -> values, shape (F,).
         total: Metric -> number.
         missing: Metric -> why this trial has no value.
+        bursts: Bursts that came to one of several queues (None: there is one queue).
     """
 
     trial: SealedTrial
@@ -52,6 +54,7 @@ class TrialMeasures:
     per_flow: Mapping[str, FloatArray]
     total: Mapping[str, float]
     missing: Mapping[str, str]
+    bursts: Bursts | None = None
 
     @property
     def settled(self) -> bool | None:
@@ -276,6 +279,7 @@ def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
         per_flow=per_flow,
         total=total,
         missing=missing,
+        bursts=data.bursts,
     )
 
 

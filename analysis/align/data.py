@@ -53,6 +53,11 @@ class QueueTotals:
         delay_counts: Histogram of the sojourn times (metrics.queueing_delay), None from bins.
         marked_packets: Packets that left with CE set by the queue, shape (F,); None where nothing
             can be marked.
+        dropped_by_reason: The dropped packets by number of DROP_REASONS, shape (R, F); None where
+            postcards do not say why.
+        own_share_bytes: Bytes of the refused packets x the share of their own queue in what each
+            found, shape (F,); None without several queues.
+        met_bytes: Bytes of the refused packets that found any, shape (F,); None likewise.
     """
 
     source: Source
@@ -69,6 +74,9 @@ class QueueTotals:
     busy_ns: float
     delay_counts: IntArray | None
     marked_packets: FloatArray | None
+    dropped_by_reason: FloatArray | None = None
+    own_share_bytes: FloatArray | None = None
+    met_bytes: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,34 @@ class FlowSamples:
 
 
 @dataclass(frozen=True)
+class Bursts:
+    """The bursts that began in the measured window. n bursts.
+
+    Attributes:
+        start_ns: When the first packet arrived, shape (n,).
+        queue: At which queue, shape (n,).
+        bytes: Of all packets, dropped ones included, shape (n,).
+        lost_bytes: Of those that the memory had no room for, shape (n,): a drop that the discipline
+            decides is none.
+        others_bytes: What all other queues held when the burst began, shape (n,).
+        queue_of_flow: The queue of most packets of each flow, shape (F,); -1 without any.
+    """
+
+    start_ns: IntArray
+    queue: IntArray
+    bytes: IntArray
+    lost_bytes: IntArray
+    others_bytes: IntArray
+    queue_of_flow: IntArray
+
+    def of_queue(self, queue: int) -> Bursts:
+        """Those of one queue."""
+        mine = self.queue == queue
+        columns = {n: v if n == "queue_of_flow" else v[mine] for n, v in vars(self).items()}
+        return Bursts(**columns)
+
+
+@dataclass(frozen=True)
 class TrialData:
     """One trial on common axes. F is its number of flows; times are ns after t0.
 
@@ -105,6 +141,8 @@ class TrialData:
         goodput: What the sinks read (None: not recorded).
         queue: Sums over the window (None: no telemetry was recorded).
         samples: TCP_INFO samples (None: not recorded).
+        bursts: Bursts that came to one of several queues (None: there is one queue, or not every
+            packet is known).
     """
 
     window_ns: tuple[int, int]
@@ -118,6 +156,7 @@ class TrialData:
     goodput: Goodput | None
     queue: QueueTotals | None
     samples: FlowSamples | None
+    bursts: Bursts | None = None
 
     @property
     def flows(self) -> int:
@@ -140,6 +179,12 @@ class TrialData:
         if self.queue is None:
             raise NotMeasuredError("the trial has neither postcards nor bins")
         return self.queue
+
+    def need_bursts(self) -> Bursts:
+        """The bursts, or a NotMeasuredError that says what is missing."""
+        if self.bursts is None:
+            raise NotMeasuredError("bursts need several queues, and the postcards of all packets")
+        return self.bursts
 
     def need_samples(self) -> FlowSamples:
         """The TCP_INFO samples, or a NotMeasuredError that says what is missing."""

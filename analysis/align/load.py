@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,15 @@ from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
+from .arrived import (
+    FIRST_COLUMNS,
+    are_all,
+    look_ahead,
+    several_queues,
+    with_outlook,
+)
+from .bursts import COLUMNS as BURST_COLUMNS
+from .bursts import BurstFinder
 from .data import FloatArray, FlowSamples, Goodput, QueueTotals, TrialData
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
 
@@ -31,7 +41,35 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
         RunError: A table is damaged.
     """
     data = load_flows(trial, scenario)
+    if are_all(trial) and several_queues(trial):
+        return _with_queues(trial, data)
     return replace(data, queue=_queue(trial, scenario, data.flows))
+
+
+def link_of(trial: SealedTrial) -> Link:
+    """The window and the bottleneck of a trial."""
+    applied = trial.record.applied
+    return Link(trial.record.window_ns, applied.rate_bps, applied.overhead_bytes)
+
+
+def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
+    """Sums of several queues, and the bursts that came to each: two passes over the postcards."""
+    path = trial.path / "postcards.parquet"
+
+    def cards(columns: Sequence[str]) -> Iterator[Arrays]:
+        return (_known_flows(c, data.flows, path) for c in trial.batches("postcards", columns))
+
+    outlook = look_ahead(cards(FIRST_COLUMNS), data.flows)
+    finder = BurstFinder(outlook, data.base_rtt_ns, trial.record.window_ns)
+
+    def looked_at(columns: Sequence[str]) -> Iterator[Arrays]:
+        for chunk, arrival_ns, _ in with_outlook(cards(columns), outlook):
+            finder.add(chunk, arrival_ns)
+            yield chunk
+
+    columns = tuple(dict.fromkeys((*POSTCARD_COLUMNS, *BURST_COLUMNS)))
+    totals = sum_postcards(looked_at(columns), data.flows, link_of(trial))
+    return replace(data, queue=totals, bursts=finder.bursts())
 
 
 def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
@@ -87,8 +125,7 @@ def bin_length_ns(scenario: Scenario) -> int:
 
 
 def _queue(trial: SealedTrial, scenario: Scenario, flows: int) -> QueueTotals | None:
-    applied = trial.record.applied
-    link = Link(trial.record.window_ns, applied.rate_bps, applied.overhead_bytes)
+    link = link_of(trial)
     if trial.has("postcards"):
         chunks = trial.batches("postcards", POSTCARD_COLUMNS)
         checked = (_known_flows(chunk, flows, trial.path / "postcards.parquet") for chunk in chunks)

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE, MARK_REASON
+from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
+from .arrived import has_queues
 from .data import FloatArray, QueueTotals
 
 POSTCARD_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns", "marks")
@@ -32,6 +34,7 @@ BIN_COLUMNS = (
 )
 Arrays = dict[str, NDArray[Any]]
 _KINDS = ("arrived", "dropped", "departed")
+_OWN = ("own_share_bytes", "met_bytes")
 BINS = 1 << 18
 _SHIFT = np.uint32(13)
 
@@ -74,7 +77,8 @@ def sum_postcards(
     """Sum postcards over the measured window.
 
     Args:
-        chunks: Postcards in any order and chunking: the arrays of POSTCARD_COLUMNS.
+        chunks: Postcards in any order and chunking: the arrays of POSTCARD_COLUMNS, and with
+            several queues `queue`, `queue_bytes` and `own_queue_bytes`.
         flows: Number of flows F.
         link: The window and the bottleneck.
         sampled_one_in: n if only one postcard in n was recorded; every sum is multiplied by it.
@@ -91,7 +95,9 @@ class _Sums:
 
     flows: int
     per_flow: dict[str, FloatArray]
+    by_reason: FloatArray
     can_mark: bool = False
+    has_queues: bool = False
     backlog_byte_ns: float = 0.0
     busy_ns: float = 0.0
     delay_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
@@ -99,8 +105,9 @@ class _Sums:
     @classmethod
     def empty(cls, flows: int) -> _Sums:
         names = [f"{what}_{unit}" for what in _KINDS for unit in ("packets", "bytes")]
-        names += ["occupancy_byte_ns", "delay_sum_ns", "marked_packets"]
-        return cls(flows, {name: np.zeros(flows) for name in names})
+        names += ["occupancy_byte_ns", "delay_sum_ns", "marked_packets", *_OWN]
+        reasons = np.zeros((len(DROP_REASONS), flows))
+        return cls(flows, {name: np.zeros(flows) for name in names}, reasons)
 
     def add(self, name: str, flow: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         self.per_flow[name] += np.bincount(flow, weights=weights, minlength=self.flows)
@@ -108,6 +115,7 @@ class _Sums:
     def totals(self, scale: int) -> QueueTotals:
         scaled = {name: values * scale for name, values in self.per_flow.items()}
         marked = scaled.pop("marked_packets")
+        own = {name: scaled.pop(name) for name in _OWN}
         backlog, busy = self.backlog_byte_ns * scale, self.busy_ns * scale
         source = "all" if scale == 1 else "sample"
         return QueueTotals(
@@ -117,6 +125,8 @@ class _Sums:
             busy_ns=busy,
             delay_counts=self.delay_counts,
             marked_packets=marked if self.can_mark else None,
+            dropped_by_reason=self.by_reason * scale if self.can_mark else None,
+            **(own if self.has_queues else {}),
             **scaled,
         )
 
@@ -127,6 +137,9 @@ def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
     _add_counts(sums, "arrived", chunk, arrived)
     if dropped.any():
         _add_counts(sums, "dropped", chunk, arrived & dropped)
+        lost = {name: values[arrived & dropped] for name, values in chunk.items()}
+        _add_reasons(sums, lost)
+        _add_own_share(sums, lost)
         _add_occupancy(sums, {name: chunk[name][dropped] for name in POSTCARD_COLUMNS}, link)
         chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
     _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
@@ -140,6 +153,26 @@ def _add_marks(sums: _Sums, chunk: Arrays, link: Link) -> None:
         sums.can_mark = True
         marked = ((chunk["marks"] & MARK_CE) != 0) & link.inside(chunk["dequeue_ns"])
         sums.add("marked_packets", chunk["flow"][marked])
+
+
+def _add_reasons(sums: _Sums, lost: Arrays) -> None:
+    """Dropped packets by their reason, where postcards say it."""
+    if np.issubdtype(lost["marks"].dtype, np.integer):
+        cell = (lost["marks"] & MARK_REASON).astype(np.int64) * sums.flows + lost["flow"]
+        counted = np.bincount(cell, minlength=sums.by_reason.size)
+        sums.by_reason += counted.reshape(sums.by_reason.shape)
+
+
+def _add_own_share(sums: _Sums, lost: Arrays) -> None:
+    """What share of the memory the own queue of each refused packet held."""
+    if not has_queues(lost):
+        return
+    sums.has_queues = True
+    met = (lost["dequeue_ns"] == lost["enqueue_ns"]) & (lost["queue_bytes"] > 0)
+    flow, size = lost["flow"][met], lost["packet_bytes"][met].astype(np.float64)
+    share = lost["own_queue_bytes"][met] / lost["queue_bytes"][met]
+    sums.add("own_share_bytes", flow, size * share)
+    sums.add("met_bytes", flow, size)
 
 
 def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_]) -> None:
@@ -196,6 +229,8 @@ def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> Q
     wire = size + link.overhead_bytes * packets
     occupancy = float(per_flow["occupancy_byte_ns"].sum())
     marked = per_flow.pop("marked_packets")
+    for name in _OWN:
+        per_flow.pop(name)
     return QueueTotals(
         source="bins",
         scale=1,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
@@ -20,6 +19,7 @@ from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import (
     SweepLine,
+    beside_disciplines,
     lines,
     lines_by_kernel,
     mixed_states,
@@ -27,10 +27,12 @@ from ..results.sweep import (
     settings_by_kernel,
     without_kernel,
 )
+from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import State, state_text, strategy_totals
 from ..text import buffer_text
 from .against_setting import draw_alone_along, draw_mix_along
 from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .by_discipline import draw_by_discipline
 from .by_kernel import draw_equilibria_by_kernel, draw_throughput_by_kernel
 from .by_mix import draw_delay_by_mix, draw_panel_by_mix, draw_throughput_by_mix
 from .correlation import draw_model_assumptions, draw_share_against_share, draw_synchronisation
@@ -40,6 +42,10 @@ from .equilibria import draw_equilibria_by_buffer, draw_equilibrium_by_length
 from .equilibrium_map import draw_equilibrium_map
 from .pairs import draw_pair_equilibria, draw_pair_lines, draw_tournament
 from .queue_over_time import draw_queue_over_time
+from .sharing import run_sketches as sharing_run_sketches
+from .sharing import setting_sketches as sharing_setting_sketches
+from .sharing import trial_sketches as sharing_trial_sketches
+from .sketch import Sketch
 from .style import house_style, save
 
 MAX_DETAILED = 12
@@ -78,32 +84,6 @@ class DrawnFigure:
     paths: dict[str, Path]
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """A figure before it is drawn.
-
-    Attributes:
-        kind: Which figure it is, e.g. `throughput_by_mix`.
-        setting: Label of its setting; empty: it is of the whole run.
-        suffix: What distinguishes it from others of the same kind and setting.
-        title: One line.
-        caption: What is shown and how to read it.
-        draw: Draws it in the style that is set; None: there is nothing to show.
-    """
-
-    kind: str
-    setting: str
-    suffix: str
-    title: str
-    caption: str
-    draw: Callable[[], Figure | None]
-
-    @property
-    def name(self) -> str:
-        """Stem of its files."""
-        return "-".join(part for part in (self.kind, self.setting, self.suffix) if part)
-
-
 def draw_all(
     measures: RunMeasures,
     equilibria: Sequence[SettingEquilibria],
@@ -111,6 +91,7 @@ def draw_all(
     folder: Path,
     formats: Sequence[str] = ("svg", "png", "pdf"),
     taps: Sequence[TapComparison] = (),
+    sharing: RunSharing = NOT_READ,
 ) -> list[DrawnFigure]:
     """Draw every figure of a run.
 
@@ -123,11 +104,12 @@ def draw_all(
         folder: Where the files go; it is made.
         formats: Suffixes: svg, png, pdf.
         taps: Trials that were captured before and behind the bottleneck.
+        sharing: Who shared the queue's memory.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     with house_style():
-        for sketch in sketches(measures, equilibria, correlation, taps):
+        for sketch in sketches(measures, equilibria, correlation, taps, sharing):
             figure = sketch.draw()
             if figure is None:
                 continue
@@ -146,9 +128,10 @@ def sketches(
     equilibria: Sequence[SettingEquilibria],
     correlation: RunCorrelation,
     taps: Sequence[TapComparison] = (),
+    sharing: RunSharing = NOT_READ,
 ) -> Iterator[Sketch]:
     """Every figure of a run, none of them drawn yet; see `draw_all`."""
-    yield from _measured_sketches(measures, equilibria, correlation)
+    yield from _measured_sketches(measures, equilibria, correlation, sharing)
     yield from _tap_sketches(taps)
 
 
@@ -156,9 +139,11 @@ def _measured_sketches(
     measures: RunMeasures,
     equilibria: Sequence[SettingEquilibria],
     correlation: RunCorrelation,
+    sharing: RunSharing,
 ) -> Iterator[Sketch]:
     by_label = {e.setting.label: e for e in equilibria}
     yield from _run_sketches(measures, by_label)
+    yield from sharing_run_sketches(measures, sharing)
     if len(measures.run.settings) > MAX_SETTINGS:
         return
     detailed = detailed_trials(measures, equilibria)
@@ -168,9 +153,11 @@ def _measured_sketches(
         yield from _setting_sketches(measures, setting, by_label[setting.label])
         yield from _alone_sketches(measures, setting)
         yield from _correlation_sketches(correlation, setting)
+        yield from sharing_setting_sketches(sharing, setting)
         for trial in detailed:
             if trial.trial.setting.label == setting.label:
                 yield from _trial_sketches(measures, trial)
+                yield from sharing_trial_sketches(measures, trial, sharing)
 
 
 def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
@@ -194,6 +181,7 @@ def _run_sketches(
         yield from _line_sketches(measures, line, equilibria)
     yield from _kernel_sketches(measures, equilibria)
     yield from _discipline_sketches(measures, equilibria)
+    yield from _side_by_side_sketches(measures)
     yield Sketch(
         "equilibrium_by_length",
         "",
@@ -400,6 +388,36 @@ def _discipline_sketches(
             + _condition(equilibria[s.label] for s in settings),
             partial(draw_equilibrium_map, measures, settings, equilibria),
         )
+
+
+def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
+    """What is drawn where queue disciplines were swept."""
+    for settings in beside_disciplines(measures.run.settings)[:MAX_SETTINGS]:
+        plain = settings[0].model_copy(update={"discipline": None})
+        shared = SweepLine("buffer", (plain,))
+        buffer = buffer_text(plain, measures.applied_buffer(settings[0]))
+        for state in _states_of(measures, settings):
+            mix = state_text(state, measures.strategies, measures.group_names)
+            yield Sketch(
+                "by_discipline",
+                "",
+                f"{shared.label}-b{plain.buffer_label}-"
+                f"{'-'.join(str(c) for c in strategy_totals(state))}",
+                f"Queue disciplines side by side: {mix}, {shared.title}, buffer {buffer}",
+                "A row for each discipline of the queue. Left: goodput of one flow, averaged over "
+                "the flows of a congestion control. Middle: sojourn time of the packets that left, "
+                "including their own serialisation. Right: packets that the queue dropped, of "
+                "those that arrived, and that it marked, of those that left. Bars: 95 % interval "
+                "over repetitions, if there are any.",
+                partial(draw_by_discipline, measures, settings, state),
+            )
+
+
+def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State]:
+    """The mixes of settings that have trials, to draw: all of them, or a few spread evenly."""
+    found = (c.state for s in settings for c in measures.cells(s) if c.trials)
+    states = list(dict.fromkeys(found))
+    return states[:: max(1, -(-len(states) // MAX_LINE_MIXES))]
 
 
 def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:

@@ -36,6 +36,10 @@ _KNOWN = {
     "dctcp": "#E69F00",
 }
 _SPARE = ("#E69F00", "#56B4E9", "#8C6D31", "#666666", "#AA4499", "#44AA99")
+QUEUE_COLOURS = (
+    "#88CCEE", "#CC6677", "#DDCC77", "#117733", "#332288", "#AA4499", "#44AA99", "#999933",
+)  # fmt: skip
+"""One for each of several queues (P. Tol's muted colours): lighter than those of CCAs."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {

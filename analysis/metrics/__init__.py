@@ -6,7 +6,7 @@ figures, tables and acceptance bounds use. README.md says how to add one.
 
 from nashbed.controlplane.contract.plugins import WithPlugins
 
-from . import losses, queue, rtt, throughput
+from . import losses, memory, queue, rtt, throughput
 from .metric import Metric
 
 METRICS = WithPlugins(
@@ -21,9 +21,12 @@ METRICS = WithPlugins(
             losses.LOSS,
             losses.PER_FLOW_MARKS,
             losses.MARKS,
+            *losses.BY_REASON,
             throughput.SHARE,
             queue.OCCUPANCY_SHARE,
             queue.OCCUPANCY,
+            memory.OWN_SHARE,
+            memory.ABSORBED,
             queue.MEAN_DELAY,
             queue.MEAN_DELAY_PER_FLOW,
             queue.TIME_MEAN_DELAY,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.shared import DROP_REASONS
 from numpy.typing import NDArray
 
 from ..align.data import TrialData
@@ -58,6 +60,59 @@ LOSS = Metric(
     definition="Packets dropped by the queue, of all that arrived in the window.",
     source="nashbed",
     compute=_loss_of_trial,
+)
+
+
+REASON_WORDS = {
+    "limit": "because the whole memory was full",
+    "early": "by the decision of the queue's discipline",
+    "overflow": "out of the queue, to make room for a packet of another queue",
+    "queue_limit": "because their own one of several queues was at its limit",
+    "threshold": "because their queue was at the threshold that the memory's policy gave it",
+}
+"""Reason -> what is said of packets that were dropped for it; a policer's are not the queue's."""
+
+
+def loss_rate_by_reason(
+    by_reason: NDArray[np.float64], arrived: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Packets dropped for each reason, of all that arrived (unit 1).
+
+    Args:
+        by_reason: Dropped packets by reason and flow, shape (R, F).
+        arrived: Packets that arrived, dropped ones included, shape (F,).
+
+    Returns:
+        Rates that add up to the loss rate, shape (R,); NaN where nothing arrived.
+    """
+    total = np.full(len(by_reason), arrived.sum())
+    return loss_rate(by_reason.sum(axis=1), total)
+
+
+def _rate_of(reason: str) -> Callable[[TrialData], float]:
+    def compute(trial: TrialData) -> float:
+        queue = trial.need_queue()
+        if queue.dropped_by_reason is None:
+            raise NotMeasuredError(
+                "drops have reasons in postcards of queues that mark or drop by more than a limit"
+            )
+        rates = loss_rate_by_reason(queue.dropped_by_reason, queue.arrived_packets)
+        return float(rates[DROP_REASONS.index(reason)])
+
+    return compute
+
+
+BY_REASON = tuple(
+    Metric(
+        name=f"{reason}_loss_rate",
+        title=f"Loss rate, {reason.replace('_', ' ')}",
+        unit="1",
+        scope="trial",
+        definition=f"Packets dropped {words}, of all that arrived in the window.",
+        source="nashbed",
+        compute=_rate_of(reason),
+    )
+    for reason, words in REASON_WORDS.items()
 )
 
 

@@ -15,6 +15,7 @@ from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
 from ..figures.catalogue import draw_all
 from ..results.summary import RunSummary, summarise
+from ..sharing.of_run import share_run
 from .answer import report_summary
 from .context import Findings, page_context
 from .models import models_of
@@ -59,7 +60,11 @@ def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_
     measures = summary.measures
     try:
         findings = Findings(
-            summary, correlate_run(measures), compare_run(measures.run), models_of(measures)
+            summary,
+            correlate_run(measures),
+            compare_run(measures.run),
+            models_of(measures),
+            share_run(measures),
         )
         return _write(folder, findings, formats)
     except OSError as error:
@@ -86,6 +91,7 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
             fresh,
             drawn_as,
             findings.taps.compared,
+            findings.sharing,
         )
         context = page_context(findings, figures) if "html" in formats else None
         for path in fresh.glob("*.svg") if "svg" not in suffixes else ():

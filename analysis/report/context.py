@@ -27,6 +27,7 @@ from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
 from ..results.summary import RunSummary
+from ..sharing.of_run import RunSharing
 from ..state import mix_state, state_text
 from ..text import (
     NONE,
@@ -42,12 +43,20 @@ from .correlation import correlation_context
 from .hosts import hosts_context
 from .limits import limits
 from .models import models_context
+from .sharing import sharing_context
 from .taps import taps_context
 from .testbeds import testbeds_context
 
 NS_PER_MS = 1e6
 WIDE_FIGURES = frozenset(
-    ("throughput_by_mix", "model_assumptions", "panel_by_mix", "equilibria_by_buffer")
+    (
+        "throughput_by_mix",
+        "model_assumptions",
+        "panel_by_mix",
+        "equilibria_by_buffer",
+        "by_discipline",
+        "bursts_by_memory",
+    )
 )
 """Kinds of figures that take a row of the page: small beside another one, they cannot be read."""
 LISTED_NEAR = 6
@@ -65,12 +74,14 @@ class Findings:
         correlation: How telemetry goes with throughput.
         taps: What captures before and behind the bottleneck say.
         models: How far models are from what was measured.
+        sharing: Who shared the queue's memory.
     """
 
     summary: RunSummary
     correlation: RunCorrelation
     taps: RunTaps
     models: ModelErrors
+    sharing: RunSharing
 
 
 def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObject:
@@ -101,6 +112,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
+        "sharing": sharing_context(measures, findings.sharing),
         "taps": taps_context(findings.taps),
         "testbeds": testbeds_context(findings.summary),
         "acceptance": [_acceptance(result) for result in findings.summary.acceptance],

@@ -10,6 +10,10 @@ from nashbed.controlplane.contract.units import counted
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 
+WITHOUT_BLAME = (
+    "Who held the queue when packets were dropped takes the postcards of all packets: "
+    "`telemetry: {postcards: all}`."
+)
 LONG_ENOUGH_BDP = 8
 LONG_ENOUGH_S = 200
 
@@ -124,11 +128,11 @@ def _telemetry(measures: RunMeasures) -> list[str]:
     if isinstance(postcards, SampledPostcards):
         return [
             f"One postcard in {postcards.sample} was recorded. Occupancy, loss and utilisation are "
-            "estimates from this sample."
+            f"estimates from this sample. {WITHOUT_BLAME}"
         ]
     if isinstance(postcards, BinnedPostcards):
         return [
             f"Only sums over {postcards.bins} were recorded. Delays and occupancy are means over "
-            "these bins, and there are no delay percentiles."
+            f"these bins, and there are no delay percentiles. {WITHOUT_BLAME}"
         ]
     return []

@@ -16,6 +16,7 @@ from ..correlation import correlate_run, correlation_answer
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
+from ..sharing.tables import MADE
 from ..state import mix_state, state_text, strategy_totals
 from .summary import RunSummary, SummaryRow
 
@@ -31,7 +32,8 @@ def export_run(
         summary: What was measured.
         out: The folder, which `check_export` has looked at.
         suffix: `csv` or `parquet`.
-        raw: Raw tables to add, of all valid trials one below the other with a column `trial`.
+        raw: Raw tables to add, of all valid trials one below the other with a column `trial`, and
+            those of MADE.
 
     Returns:
         Table -> number of rows.
@@ -43,9 +45,7 @@ def export_run(
         out.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(out) as made:
             rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(summary).items()}
-            return rows | {
-                name: _write(_raw(summary.measures, name), made, name, suffix) for name in raw
-            }
+            return rows | {name: _write_asked(summary.measures, made, name, suffix) for name in raw}
 
 
 def flat_tables(summary: RunSummary) -> dict[str, pl.DataFrame]:
@@ -74,9 +74,10 @@ def check_export(out: Path, suffix: str, raw: Sequence[str]) -> None:
     """
     if suffix not in FORMATS:
         raise RunError(f"export format {suffix!r} is unknown; there are {', '.join(FORMATS)}")
-    unknown = sorted(set(raw) - set(TABLES))
+    unknown = sorted(set(raw) - {*TABLES, *MADE})
     if unknown:
-        raise RunError(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+        known = ", ".join((*TABLES, *MADE))
+        raise RunError(f"there is no table {unknown[0]!r}; there are {known}")
     if "flows" in raw:
         raise RunError("the table flows is exported with its metrics; leave it out of --table")
     foreign = [p for p in out.iterdir() if p.suffix[1:] not in FORMATS] if out.is_dir() else []
@@ -177,6 +178,18 @@ def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
         raise RunError(f"{measures.run.path}: no valid trial has the table {name}")
     parts = [t.lazy(name).select(pl.lit(t.id).alias("trial"), pl.all()) for t in trials]
     return pl.concat(parts)
+
+
+def _write_asked(measures: RunMeasures, folder: Path, name: str, suffix: str) -> int:
+    if name not in MADE:
+        return _write(_raw(measures, name), folder, name, suffix)
+    path = folder / f"{name}.parquet"
+    MADE[name](measures, path)
+    if suffix == "parquet":
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    rows = _write(pl.scan_parquet(path), folder, name, suffix)
+    path.unlink()
+    return rows
 
 
 def _write(table: pl.LazyFrame, folder: Path, name: str, suffix: str) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nashbed.controlplane.contract.course import start_label
+from nashbed.controlplane.contract.queues import COMPLETE_SHARING
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
@@ -109,6 +111,49 @@ def settings_by_discipline(settings: Sequence[Setting]) -> list[tuple[Setting, .
         for group in groups.values()
         if len({s.queue_label for s in group}) > 1 and len({s.buffer_bytes for s in group}) > 1
     ]
+
+
+def beside_disciplines(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
+    """Groups of settings that differ in their queue's discipline alone, in the run's order.
+
+    Args:
+        settings: The run's settings.
+    """
+    return _groups((setting, _rest_of(setting, {"discipline": None})) for setting in settings)
+
+
+def beside_memories(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
+    """Groups of settings that differ in how several queues share the memory alone.
+
+    Dynamic thresholds come first, by their alpha, then the others in the run's order.
+
+    Args:
+        settings: The run's settings.
+    """
+
+    def alpha(setting: Setting) -> float:
+        policy = setting.queues and setting.queues.memory.dynamic_threshold
+        return policy.alpha if policy else math.inf
+
+    groups = _groups(
+        (setting, _rest_of(setting, {"queues": setting.queues.with_memory(COMPLETE_SHARING)}))
+        for setting in settings
+        if setting.queues is not None
+    )
+    return [tuple(sorted(group, key=alpha)) for group in groups]
+
+
+def _groups(keyed: Iterable[tuple[Setting, str]]) -> list[tuple[Setting, ...]]:
+    """At least two settings of one key, in their order."""
+    groups: dict[str, list[Setting]] = {}
+    for setting, key in keyed:
+        groups.setdefault(key, []).append(setting)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def _rest_of(setting: Setting, same: dict[str, object]) -> str:
+    """All that a setting is, but for its label and what is taken as the same."""
+    return setting.model_copy(update={"label": "", **same}).model_dump_json()
 
 
 def without_kernel(setting: Setting) -> Setting:

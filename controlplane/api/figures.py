@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from nashbed.analysis.clock.of_run import compare_run
 from nashbed.analysis.correlation import correlate_run
-from nashbed.analysis.figures.catalogue import Sketch, sketches
+from nashbed.analysis.figures.catalogue import sketches
+from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.figures.style import house_style
+from nashbed.analysis.sharing.of_run import share_run
 from nashbed.controlplane.contract.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def of_run(run: Run) -> tuple[Sketch, ...]:
     """
     measures = run.summary.measures
     correlation, taps = correlate_run(measures), compare_run(measures.run).compared
-    return tuple(sketches(measures, run.summary.equilibria, correlation, taps))
+    return tuple(sketches(measures, run.summary.equilibria, correlation, taps, share_run(measures)))
 
 
 def draw(run: Run, name: str, setting: str = "") -> Figure:

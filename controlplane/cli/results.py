@@ -193,7 +193,10 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     ] = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--table", help="Also export this raw table of all trials; repeatable."),
+        typer.Option(
+            "--table",
+            help="Also export a table: a raw one of all trials, blame or holders; repeatable.",
+        ),
     ] = None,
     trial: Annotated[
         str | None,

@@ -213,8 +213,8 @@ def _outcome(senders, link, received, samples, duration, interval) -> Outcome:
     return Outcome(postcards, goodput, flow_samples, sent, np.array([s.retrans for s in senders]))
 
 
-MARKS = {table.name: set(table.marks) for table in (POSTCARDS, BINS, COUNTERS)}
-"""Table -> columns of trials in which packets can be marked."""
+MARKS = {table.name: {*table.marks, *table.queues} for table in (POSTCARDS, BINS, COUNTERS)}
+"""Table -> columns of trials in which packets can be marked, or of several queues."""
 
 
 def write_table(path: Path, name: str, columns: dict[str, Any]) -> None:

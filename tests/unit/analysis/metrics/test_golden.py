@@ -16,7 +16,13 @@ from nashbed.analysis.align.totals import (
 )
 from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
-from nashbed.analysis.metrics.losses import increase, loss_rate, mark_rate, retransmit_share
+from nashbed.analysis.metrics.losses import (
+    increase,
+    loss_rate,
+    loss_rate_by_reason,
+    mark_rate,
+    retransmit_share,
+)
 from nashbed.analysis.metrics.mixes import Crossing, crossings, rtt_order
 from nashbed.analysis.metrics.queue import (
     TimeBins,
@@ -38,6 +44,7 @@ from nashbed.analysis.metrics.throughput import (
 )
 from nashbed.analysis.text import with_interval
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE
+from nashbed.controlplane.contract.shared import DROP_REASONS
 
 S = 1_000_000_000
 
@@ -98,6 +105,43 @@ def test_loss_rate() -> None:
     found = loss_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
     assert found[:2].tolist() == [0.25, 0.0]
     assert np.isnan(found[2])
+
+
+def test_loss_rate_by_reason() -> None:
+    # 4 + 6 packets arrived; 2 were dropped for the first reason, 1 of each flow for the second.
+    found = loss_rate_by_reason(np.array([[2.0, 0], [1, 1]]), np.array([4.0, 6.0]))
+    assert found.tolist() == [0.2, 0.2]
+    assert np.isnan(loss_rate_by_reason(np.zeros((2, 2)), np.zeros(2))).all()
+
+
+def test_reasons_of_drops_in_the_window() -> None:
+    marks = np.full(5, MARK_CAPABLE, np.uint8)
+    marks[3] |= DROP_REASONS.index("threshold")
+    found = sum_postcards([GOLDEN | {"marks": marks}], 2, LINK).dropped_by_reason
+    assert found is not None
+    assert found.sum(axis=0).tolist() == [0, 1]
+    assert found[DROP_REASONS.index("threshold")].tolist() == [0, 1]
+    early = Link((0, 500_000), 8_000_000, 0)
+    found = sum_postcards([GOLDEN | {"marks": marks}], 2, early).dropped_by_reason
+    assert found is not None
+    assert found.sum() == 0
+    # Without marks no reason is known.
+    assert sum_postcards([GOLDEN], 2, LINK).dropped_by_reason is None
+
+
+def test_own_share_of_what_refused_packets_found() -> None:
+    # The refused packet of flow 1 found 3000 B, 750 B of them in its own queue: 1000 B x 1/4.
+    queues = {
+        "queue": np.array([0, 1, 0, 1, 1], np.uint8),
+        "queue_bytes": np.array([0, 1000, 2000, 3000, 0]),
+        "own_queue_bytes": np.array([0, 0, 1000, 750, 0]),
+    }
+    totals = sum_postcards([GOLDEN | queues], 2, LINK)
+    assert totals.own_share_bytes is not None
+    assert totals.met_bytes is not None
+    assert totals.own_share_bytes.tolist() == [0, 250]
+    assert totals.met_bytes.tolist() == [0, 1000]
+    assert sum_postcards([GOLDEN], 2, LINK).met_bytes is None
 
 
 def test_mark_rate() -> None:
@@ -359,7 +403,7 @@ def test_registry_is_complete_and_closed() -> None:
         assert metric.definition.endswith(".")
         assert metric.source
         assert metric.unit in {"bit/s", "s", "B", "1"}
-    assert len(METRICS) == 21  # a name that two metrics had would be there once
+    assert len(METRICS) == 28  # a name that two metrics had would be there once
     with pytest.raises(KeyError, match="there are per_flow_throughput"):
         metric_named("speed")
 

@@ -1,0 +1,91 @@
+"""Which figures a run gets of who shares the queue's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import RunMeasures, TrialMeasures
+from ..results.sweep import beside_memories
+from ..sharing.of_run import RunSharing
+from ..state import state_text
+from .memory import (
+    draw_blame,
+    draw_bursts_by_memory,
+    draw_memory_over_time,
+    draw_memory_shares,
+)
+from .sketch import Sketch
+
+
+def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]:
+    """Of a run that sweeps how several queues share their memory."""
+    for settings in beside_memories(measures.run.settings):
+        labels = {setting.label for setting in settings}
+        states = dict.fromkeys(m.state for m in sharing.mixes if m.setting.label in labels)
+        for number, state in enumerate(states):
+            yield Sketch(
+                "bursts_by_memory",
+                "",
+                f"{settings[0].label}-{number}",
+                "Bursts that the memory absorbs: "
+                f"{state_text(state, measures.strategies, measures.group_names)}",
+                "A burst begins at an empty queue and has all packets that arrive at it within one "
+                "base RTT, before a sender can learn of a loss. Shown are the largest without loss "
+                "and the smallest with one, of those that came while the other queues held at "
+                "least what they hold at the average burst. Dynamic thresholds by alpha: "
+                "each queue may have alpha times the memory that is free. Bars: 95 % interval "
+                "over repetitions, if there are any.",
+                partial(draw_bursts_by_memory, sharing, settings, state),
+            )
+
+
+def setting_sketches(sharing: RunSharing, setting: Setting) -> Iterator[Sketch]:
+    """Of a setting with several queues."""
+    yield Sketch(
+        "memory_shares",
+        setting.label,
+        "",
+        "Each queue's share of the memory against its share of the throughput",
+        "One point per queue and trial: its part of the mean bytes in the memory, and of the bytes "
+        "that left. A queue to the right of the dashed line holds more of the memory than it gets "
+        "of the line: its packets wait longer than the average packet (Little's law).",
+        lambda: draw_memory_shares(sharing.of_setting(setting)),
+    )
+
+
+def trial_sketches(
+    measures: RunMeasures, trial: TrialMeasures, sharing: RunSharing
+) -> Iterator[Sketch]:
+    """Of a trial that gets figures of its own."""
+    label = trial.trial.setting.label
+    suffix = trial.trial.id.removeprefix(f"{label}-")
+    mix = state_text(trial.state, measures.strategies, measures.group_names)
+    yield Sketch(
+        "memory_over_time",
+        label,
+        suffix,
+        f"Memory by queue: {mix}",
+        "Above: bytes of each queue in the shared memory, stacked. Below: each queue by itself; "
+        "dashed: what the policy of the memory, or its own limit, lets a queue have. Means over "
+        "short bins, rebuilt exactly from postcards. Dotted: measured from here.",
+        lambda: draw_memory_over_time(trial),
+    )
+    trials = {each.measures.trial.id: each for each in sharing.trials}
+    shared = trials.get(trial.trial.id)
+    if shared is None:
+        return
+    yield Sketch(
+        "blame",
+        label,
+        suffix,
+        f"Who held the queue when packets were dropped: {mix}",
+        "Each row: the flows that lost packets. Each column: the share of the queue's bytes that "
+        "others, or they themselves, held at the moment of each drop; the mean over the drops of "
+        "the measured window, by the bytes dropped. Rows add up to 100 %. Cells are flows, if "
+        "there are not too many; numbers are all flows of a block together. Rebuilt exactly from "
+        "postcards.",
+        partial(draw_blame, shared),
+    )

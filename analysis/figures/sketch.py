@@ -1,0 +1,34 @@
+"""A figure that a run gets, before it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A figure before it is drawn.
+
+    Attributes:
+        kind: Which figure it is, e.g. `throughput_by_mix`.
+        setting: Label of its setting; empty: it is of the whole run.
+        suffix: What distinguishes it from others of the same kind and setting.
+        title: One line.
+        caption: What is shown and how to read it.
+        draw: Draws it in the style that is set; None: there is nothing to show.
+    """
+
+    kind: str
+    setting: str
+    suffix: str
+    title: str
+    caption: str
+    draw: Callable[[], Figure | None]
+
+    @property
+    def name(self) -> str:
+        """Stem of its files."""
+        return "-".join(part for part in (self.kind, self.setting, self.suffix) if part)

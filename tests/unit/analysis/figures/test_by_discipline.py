@@ -1,0 +1,79 @@
+"""Disciplines side by side: what stands in which row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.analysis.figures.by_discipline import APART, draw_by_discipline
+from nashbed.analysis.figures.catalogue import _side_by_side_sketches
+from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.results.sweep import beside_disciplines
+from nashbed.controlplane.contract.trial import Setting
+from tests.support.drawn import legend_of, lines_of, points
+from tests.unit.analysis.made_measures import made
+
+SWEEP: dict[str, Any] = {"discipline": ["droptail", "codel"], "mixes": [1]}
+TOTALS = {"mean_queueing_delay": 0.02, "p95_queueing_delay": 0.03, "loss_rate": 0.01}
+
+
+def per_flow(setting: Setting, strategy: str, others: int) -> float:
+    fast = (setting.queue.name == "codel") == (strategy == "cubic")
+    return 60e6 if fast else 40e6
+
+
+def measures(sweep: dict[str, Any] = SWEEP) -> RunMeasures:
+    found = made({"sweep": sweep}, per_flow, TOTALS)
+    marked = {**TOTALS, "mark_rate": 0.05}
+    trials = tuple(
+        replace(t, total=marked) if t.trial.setting.queue.name == "codel" else t
+        for t in found.trials
+    )
+    return replace(found, trials=trials)
+
+
+def test_rows() -> None:
+    run = measures()
+    (settings,) = beside_disciplines(run.run.settings)
+    figure = draw_by_discipline(run, settings, run.trials[0].state)
+    assert figure is not None
+    rates, delays, losses = figure.axes
+    assert [t.get_text() for t in rates.get_yticklabels()] == ["drop-tail", "CoDel"]
+    drawn = lines_of(rates)
+    x, rows = points(drawn["1 cubic (n = 1 trial)"])
+    assert x == pytest.approx([40, 60])
+    assert rows == pytest.approx([-APART, 1 - APART])
+    assert points(drawn["1 bbr (n = 1 trial)"])[0] == pytest.approx([60, 40])
+    assert points(drawn["fair share of the rate"])[0] == pytest.approx([50, 50])
+    assert points(lines_of(delays)["mean delay"]) == (pytest.approx([20, 20]), [0, 1])
+    assert points(lines_of(losses)["lost"])[0] == pytest.approx([1, 1])
+    # Drop-tail marks nothing, and says nothing of marks.
+    assert points(lines_of(losses)["marked"]) == (pytest.approx([5]), pytest.approx([1 + APART]))
+    assert "lost" in legend_of(figure)
+
+
+def test_a_strategy_without_flows_is_left_out() -> None:
+    run = measures({"discipline": ["droptail", "codel"], "mixes": [0]})
+    (settings,) = beside_disciplines(run.run.settings)
+    figure = draw_by_discipline(run, settings, run.trials[0].state)
+    assert figure is not None
+    assert "2 cubic (n = 1 trial)" in lines_of(figure.axes[0])
+    assert not any("bbr" in label for label in lines_of(figure.axes[0]))
+
+
+def test_a_figure_for_each_mix_and_buffer() -> None:
+    two = measures({**SWEEP, "buffer": ["1bdp", "2bdp"], "mixes": [0, 1]})
+    sketches = list(_side_by_side_sketches(two))
+    assert len({sketch.name for sketch in sketches}) == len(sketches) == 4
+    assert {sketch.kind for sketch in sketches} == {"by_discipline"}
+    assert list(_side_by_side_sketches(made({}, per_flow))) == []
+
+
+def test_needs_two_that_were_measured() -> None:
+    run = measures()
+    (settings,) = beside_disciplines(run.run.settings)
+    one = replace(run, trials=run.trials[:1])
+    assert draw_by_discipline(one, settings, run.trials[0].state) is None
+    assert np.isfinite(run.trials[0].total["loss_rate"])

@@ -1,0 +1,208 @@
+"""A run whose queues share their memory: by queue and by class, figures, the page, tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from nashbed.analysis.figures.memory import (
+    draw_blame,
+    draw_bursts_by_memory,
+    draw_memory_over_time,
+    draw_memory_shares,
+    memory_by_queue,
+    thresholds,
+)
+from nashbed.analysis.measures import RunMeasures, measure_run
+from nashbed.analysis.report import build_report
+from nashbed.analysis.results.export import export_run
+from nashbed.analysis.results.summary import summarise
+from nashbed.analysis.results.sweep import beside_memories
+from nashbed.analysis.sharing.of_run import RunSharing, share_run
+from nashbed.analysis.sharing.of_trial import problem_of
+from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.shared import DROP_REASONS
+from nashbed.controlplane.store.errors import RunError
+from tests.support.drawn import legend_of, lines_of, points, texts
+from tests.support.synthetic_run import edit_json, write_run
+
+THRESHOLD = DROP_REASONS.index("threshold")
+
+
+@pytest.fixture(scope="module")
+def measures(shared_run: Path) -> RunMeasures:
+    return measure_run(shared_run)
+
+
+@pytest.fixture(scope="module")
+def sharing(measures: RunMeasures) -> RunSharing:
+    return share_run(measures)
+
+
+def test_what_queues_hold_and_get(measures: RunMeasures, sharing: RunSharing) -> None:
+    assert [(mix.setting.label, len(mix.trials)) for mix in sharing.mixes] == [
+        ("alpha0.25", 2), ("alpha2", 2),
+    ]  # fmt: skip
+    for mix in sharing.mixes:
+        for trial in mix.trials:
+            assert trial.queues == ("bulk", "voice")
+            assert trial.memory_shares.sum() == pytest.approx(1)
+            # By queue it is what it is by flow.
+            flows = trial.measures.per_flow["occupancy_share"]
+            assert trial.memory_shares == pytest.approx([flows[:2].sum(), flows[2:].sum()])
+            assert trial.blame.unexplained == 0
+
+
+def test_each_drop_is_split_among_its_holders(sharing: RunSharing) -> None:
+    for mix in sharing.mixes:
+        assert mix.classes == ((0, "cubic"), (1, "bbr"))
+        assert np.nansum(mix.blame, axis=1) == pytest.approx(
+            (mix.blamed_bytes.sum(axis=1) > 0).astype(float)
+        )
+        assert mix.blamed_bytes.sum() == pytest.approx(
+            sum(t.blame.bytes.sum() - t.blame.unheld_bytes.sum() for t in mix.trials)
+        )
+        assert set(mix.dropped_by_reason()) == {"threshold"}
+        assert mix.class_text(1) == "bbr in voice"
+
+
+def test_reasons_are_those_of_the_metrics(sharing: RunSharing) -> None:
+    trial = sharing.trials[0]
+    rate = trial.measures.total["threshold_loss_rate"]
+    assert rate == pytest.approx(trial.measures.total["loss_rate"])
+    arrived = trial.by_queue.arrived_packets.sum()
+    assert rate * arrived == pytest.approx(trial.blame.packets[:, THRESHOLD].sum())
+
+
+def test_a_larger_threshold_absorbs_larger_bursts(sharing: RunSharing) -> None:
+    """Voice's own limit is no part of the model: alpha alone decides."""
+    small, large = (mix.reading("absorbed", 1) for mix in sharing.mixes)
+    assert small is not None
+    assert large is not None
+    assert small.mean < large.mean
+    flows = sharing.trials[0].measures.per_flow["absorbed_burst"]
+    assert flows[2] == flows[3]
+
+
+def test_memory_over_time(measures: RunMeasures) -> None:
+    trial = measures.trials[0]
+    figure = draw_memory_over_time(trial)
+    assert figure is not None
+    above, below = figure.axes
+    assert texts(above) == ["memory 100 kB"]
+    assert legend_of(figure)[:2] == ["bulk", "voice"]
+    bins, held = memory_by_queue(trial, 2)
+    line = points(lines_of(below)["what each queue may have"])
+    assert line[0] == pytest.approx(bins.middles_ns / 1e9)
+    assert line[1] == pytest.approx(0.25 * (100 - held.sum(axis=0) / 1e3))
+    assert points(lines_of(below)["what voice may have"])[1] == [10.0] * bins.count
+
+
+def test_thresholds_of_other_policies(measures: RunMeasures) -> None:
+    applied = measures.trials[0].trial.record.applied.queues
+    assert applied is not None
+    plain = [queue.model_copy(update={"limit_bytes": 0}) for queue in applied.queues]
+    held = np.zeros((2, 1))
+
+    def lines(name: str, limits: tuple[int, ...] = ()) -> list[tuple[list[float], int | None]]:
+        memory = applied.memory.model_copy(
+            update={"name": name, "limits_bytes": limits, "parameters": ()}
+        )
+        changed = applied.model_copy(update={"memory": memory, "queues": tuple(plain)})
+        return [(line.tolist(), queue) for line, queue in thresholds(changed, 1000, held)]
+
+    assert lines("complete_sharing") == []
+    assert lines("complete_partitioning") == [([500.0], None)]
+    assert lines("static", (700, 400)) == [([700.0], 0), ([400.0], 1)]
+
+
+def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
+    trial = sharing.trials[0]
+    figure = draw_blame(trial)
+    assert figure is not None
+    ax = figure.axes[0]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["cubic in bulk", "bbr in voice"]
+    among = trial.blame.among(trial.class_of, 2)
+    shares = among / among.sum(axis=1, keepdims=True)
+    assert texts(ax) == [f"{100 * v:.0f} %" for v in shares.ravel()]
+    figure = draw_memory_shares(sharing.mixes[:1])
+    assert figure is not None
+    drawn = lines_of(figure.axes[0])
+    assert points(drawn["bulk (n = 2 trials)"]) == (
+        [pytest.approx(100 * t.memory_shares[0]) for t in sharing.mixes[0].trials],
+        [pytest.approx(100 * t.throughput_shares[0]) for t in sharing.mixes[0].trials],
+    )
+
+
+def test_bursts_by_alpha(measures: RunMeasures, sharing: RunSharing) -> None:
+    (settings,) = beside_memories(measures.run.settings)
+    assert [s.label for s in settings] == ["alpha0.25", "alpha2"]
+    figure = draw_bursts_by_memory(sharing, settings, sharing.mixes[0].state)
+    assert figure is not None
+    (ax,) = figure.axes
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["$\\alpha$ = 0.25", "$\\alpha$ = 2"]
+    x, y = points(lines_of(ax)["voice: largest without loss"])
+    means = [mix.reading("absorbed", 1) for mix in sharing.mixes]
+    assert (x, y) == ([0, 1], [pytest.approx(m.mean) for m in means if m is not None])
+
+
+@pytest.mark.slow
+def test_the_page_has_a_section(shared_run: Path, tmp_path: Path) -> None:
+    page = build_report(shared_run, ("html",), tmp_path).read_text()
+    assert "<h2>Who held the queue</h2>" in page
+    assert "bbr in voice" in page
+    assert "add up to what the data plane says that it found" in page
+    figures = {path.name for path in tmp_path.glob("figures/*")}
+    assert figures == set()
+    json.loads((tmp_path / "summary.json").read_text())
+
+
+def test_tables(shared_run: Path, tmp_path: Path, sharing: RunSharing) -> None:
+    rows = export_run(summarise(shared_run), tmp_path / "out", "csv", ["blame", "holders"])
+    blame = pl.read_csv(tmp_path / "out" / "blame.csv")
+    assert len(blame) == rows["blame"]
+    mine = blame.filter(pl.col("trial") == sharing.trials[0].measures.trial.id)
+    assert mine["blamed_bytes"].sum() == pytest.approx(sharing.trials[0].blame.blamed_bytes.sum())
+    assert mine.group_by("flow").agg(pl.col("share").sum())["share"].to_list() == pytest.approx(
+        [1.0] * mine["flow"].n_unique()
+    )
+    holders = pl.read_csv(tmp_path / "out" / "holders.csv")
+    assert set(holders["holder_queue"]) == {"bulk", "voice"}
+    assert (holders["held_bytes"] > 0).all()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "blame.csv", "flows.csv", "holders.csv", "mixes.csv", "trials.csv",
+    ]  # fmt: skip
+
+
+def test_one_queue(whole_run: Path) -> None:
+    """Who held it is known of flows and strategies; nothing is said of queues."""
+    measures = measure_run(whole_run)
+    sharing = share_run(measures)
+    assert {mix.queues for mix in sharing.mixes} == {("queue",)}
+    assert sum(trial.blame.unexplained for trial in sharing.trials) == 0
+    mixed = next(mix for mix in sharing.mixes if len(mix.classes) == 2)
+    assert mixed.class_text(0) == "cubic"
+    trial = mixed.trials[0]
+    cards = trial.measures.trial.arrays("postcards", ("kind", "enqueue_ns"))
+    low, high = trial.measures.trial.record.window_ns
+    inside = (cards["enqueue_ns"] >= low) & (cards["enqueue_ns"] < high)
+    assert trial.dropped_packets == (inside & (cards["kind"] == KIND_DROPPED)).sum() > 0
+    assert draw_memory_over_time(trial.measures) is None
+    assert draw_memory_shares([mixed]) is None
+    assert "absorbed_burst" in trial.measures.missing
+
+
+def test_what_a_sample_cannot_tell(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", telemetry={"postcards": {"sample": 10}}, duration="2s")
+    for path in run.glob("trials/*/trial.json"):
+        edit_json(path, postcards="sample")
+    measures = measure_run(run)
+    problem = problem_of(measures.trials[0].trial)
+    assert problem is not None
+    assert "the trials keep a sample" in problem
+    assert share_run(measures).mixes == ()
+    with pytest.raises(RunError, match="takes the postcards of all packets"):
+        export_run(summarise(run), tmp_path / "out", "csv", ["blame"])
