@@ -18,8 +18,9 @@ SYNTHESISED = (
     "Headers are made from postcards. Measured: times, frame lengths, TCP sequence numbers, flags, "
     "payload lengths, flow numbers, and that the bottleneck set CE, where it can; ECT(0) then "
     "stands for any other ECN-capable packet. Made up: MAC and IP addresses and ports (10.1.0.1 + "
-    "flow, port 10000 + flow, to 10.2.0.1 + flow, port 5201), TTL, IP ID, TCP acknowledgement number, "
-    "window, checksum and options. Payload is not kept; acknowledgements crossed no bottleneck."
+    "flow, port 10000 + flow, to 10.2.0.1 + flow, port 5201), TTL, IP ID, TCP acknowledgement "
+    "number, window, checksum and options. Payload is not kept; acknowledgements crossed no "
+    "bottleneck."
 )
 
 
