@@ -132,7 +132,7 @@ def read_samples(trial: SealedTrial) -> Samples | None:
     state, epoch = np.full(shape, -1, np.int8), np.full(shape, -1, np.int32)
     state[cell] = states_of(table, names)
     epoch[cell] = epochs_of(table, names)
-    turns = (state == _CODE["open"]) & (epoch % 2 == 1)
+    turns = (state == _CODE["open"]) & (epoch > 0) & (epoch % 2 == 1)
     state[turns] = _CODE["next epoch"]
     return Samples(table["t_ns"][first].astype(np.int64), series, state, epoch)
 

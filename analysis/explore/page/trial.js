@@ -5,7 +5,7 @@ const CE = 0x80;  // of a postcard's marks
 const MOST_PACKETS = 4000;
 const HEIGHT = {queue: 190, rate: 140, sender: 140, rtt: 120, packets: 200};
 const AXIS = 72;
-const ORDER = ["queue", "rate", "sender", "rtt", "states", "events", "packets"];
+const ORDER = ["queue", "rate", "sender", "rtt", "states", "events"];
 
 // One column: the panels of one trial.
 
@@ -333,7 +333,9 @@ class Panel {
     this.root.dataset.panel = name;
     column.root.append(this.root);
     const later = ORDER.slice(ORDER.indexOf(name) + 1).map((each) => column.panels[each]).find(Boolean);
-    (later || column.brush).root.before(this.root);
+    // Packets come and go: below the strip, or it would move while it is dragged.
+    if (name === "packets") column.brush.root.after(this.root);
+    else (later || column.brush).root.before(this.root);
     const line = {stroke: css("--line"), width: 1};
     const axis = {stroke: css("--muted"), grid: line, ticks: line, font: "11px system-ui, sans-serif"};
     const yAxis = flat ? {...axis, values: () => [], grid: {show: false}, ticks: {show: false}, size: AXIS}

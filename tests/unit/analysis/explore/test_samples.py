@@ -93,6 +93,8 @@ def test_epochs_take_turns_in_the_bands(run_copy: Path) -> None:
     assert samples.epoch[0].tolist() == ticks.tolist()
     names = [STATES[code] for code in samples.state[0]]
     assert names == [("open", "next epoch")[tick % 2] for tick in ticks]
+    assert set(samples.epoch[3]) == {-1}  # BBR
+    assert {STATES[code] for code in samples.state[3]} == {"open"}
 
 
 def ramps(ticks: int) -> Samples:
