@@ -16,7 +16,7 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 begin = resident()
 for _ in range(2):  # the first time teaches glibc what sizes there are
-    held = [bytearray(b"x") * 1_000_000 for _ in range(100)]
+    held = [bytearray(b"x") * 5_000_000 for _ in range(20)]
     held = held[::10]
 print(resident() - begin)
 """
