@@ -17,15 +17,20 @@ from nashbed.controlplane.store.finished_run import FinishedRun, open_run
 from nashbed.controlplane.store.sealed_trial import SealedTrial, open_trial
 from numpy.typing import NDArray
 
-from ..align.load import bin_length_ns, sampled_one_in
 from ..pyramid.levels import make_pyramid, open_pyramid
-from ..pyramid.view import BinnedQueue, PostcardQueue, TrialQueue
+from ..pyramid.view import TrialQueue, queue_of
 from .overview import run_overview, trial_facts
-from .samples import STATES, Samples, read_samples
+from .samples import SERIES, STATES, Samples, read_samples
 
 MOST_PIXELS = 4000
 KEPT_TRIALS = 4
 """Trials whose samples and footers stay in memory."""
+SHOWN = ("occupancy_byte_ns", "departed_bytes", "dropped_packets", "marked_packets")
+"""Sums of bins that the page draws."""
+COUNTED = ("departed_packets", "dropped_packets")
+"""Sums of bins that tell it how many packets are in view."""
+KINDS = {"t_ns": "<f8", "state": "i1", "epoch": "<i4"}
+"""Kinds of the arrays that are no 32-bit floats."""
 T = TypeVar("T")
 
 
@@ -95,20 +100,22 @@ class Explorer:
         """The queue in a part of a trial: sums of bins by flow."""
         queue = self._queue(query)
         start, end = _span(query)
-        view = queue.view(start, end, _pixels(query))
+        view = queue.view(start, end, _pixels(query), (*SHOWN, *COUNTED))
         head = {
             "start_ns": view.bins.start_ns,
             "width_ns": view.bins.length_ns,
             "source": view.source,
+            "packets": int(sum(view.cells[name].sum() for name in COUNTED)),
         }
-        return packed(head, {name: values.T for name, values in view.cells.items()})
+        return packed(head, {name: view.cells[name].T for name in SHOWN})
 
     def totals(self, query: Mapping[str, str]) -> bytes:
         """Exact sums of a part of a trial, by flow."""
         totals = self._queue(query).totals(*_span(query))
         names = ("departed_bytes", "departed_packets", "dropped_packets", "arrived_packets",
-                 "occupancy_byte_ns", "delay_sum_ns")  # fmt: skip
-        return _json({name: getattr(totals, name).tolist() for name in names})
+                 "marked_packets", "occupancy_byte_ns", "delay_sum_ns")  # fmt: skip
+        sums = {name: getattr(totals, name) for name in names}
+        return _json({name: None if v is None else v.tolist() for name, v in sums.items()})
 
     def packets(self, query: Mapping[str, str]) -> bytes:
         """The packets of a part of a trial, one by one, unless there are too many."""
@@ -118,13 +125,16 @@ class Explorer:
         return _json({"packets": {name: values.tolist() for name, values in found.items()}})
 
     def samples(self, query: Mapping[str, str]) -> bytes:
-        """What the senders of a trial told of themselves in a part of it."""
+        """What the senders of a trial told of themselves in a part of it: `show`, RTT, states."""
         opened = self._open(query)
         if opened.samples is None:
             return packed({"states": STATES, "none": True}, {})
-        part = opened.samples.within(*_span(query), _pixels(query))
+        names = (query.get("show", ""), "srtt", "retransmitted")
+        if names[0] not in SERIES:
+            raise BadQueryError("`show` is none of the senders' series")
+        part = opened.samples.within(*_span(query), _pixels(query), names)
         arrays = {"t_ns": part.t_ns.astype(np.float64), **part.series}
-        return packed({"states": STATES}, {**arrays, "state": part.state})
+        return packed({"states": STATES}, {**arrays, "state": part.state, "epoch": part.epoch})
 
     def _current(self) -> FinishedRun:
         """The run; read again once a trial was added or the run ended."""
@@ -166,13 +176,11 @@ class Explorer:
         """Whether a trial's queue can be shown; starts to build its pyramid where it needs one."""
         trial, scenario = opened.trial, self._current().scenario
         with self._lock:
-            if opened.queue is None and trial.has("postcards"):
-                if (there := open_pyramid(trial, self.cache)) is None:
+            if opened.queue is None:
+                if trial.has("postcards") and open_pyramid(trial, self.cache) is None:
                     return self._build(trial)
                 self._building.pop(trial.id, None)
-                opened.queue = PostcardQueue(trial, *there, sampled_one_in(scenario))
-            elif opened.queue is None and trial.has("bins"):
-                opened.queue = BinnedQueue(trial, bin_length_ns(scenario))
+                opened.queue = queue_of(trial, scenario, self.cache)
             return {"state": "none" if opened.queue is None else "ready"}
 
     def _build(self, trial: SealedTrial) -> JsonObject:
@@ -212,12 +220,11 @@ def packed(head: JsonObject, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Arrays for a page: the length of the head, the head as JSON, and all values.
 
     The head has each array's shape and the place of its values, from the end of the head on, which
-    is a multiple of 8. They are little-endian: times 64-bit floats, states 8-bit numbers, all else
-    32-bit floats.
+    is a multiple of 8. They are little-endian, 32-bit floats but for those of KINDS.
     """
     parts, places, offset = [], {}, 0
     for name, values in arrays.items():
-        kind = "<f8" if name == "t_ns" else "i1" if name == "state" else "<f4"
+        kind = KINDS.get(name, "<f4")
         content = np.ascontiguousarray(values, dtype=kind).tobytes()
         places[name] = {"kind": kind, "shape": list(values.shape), "at": offset}
         content += b"\0" * (-len(content) % 8)

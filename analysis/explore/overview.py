@@ -12,6 +12,7 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
+from nashbed.controlplane.store.tables import LATER
 from numpy.typing import NDArray
 
 from ..align.load import load_flows
@@ -154,6 +155,7 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
         ),
         "tables": [name for name in POSTCARD_TABLES if trial.has(name)],
         "postcards": record.postcards,
+        "can_mark": _can_mark(trial),
         "flows": [
             {
                 "strategy": name,
@@ -164,3 +166,11 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
             for name, row in zip(names, order.tolist(), strict=True)
         ],
     }
+
+
+def _can_mark(trial: SealedTrial) -> bool:
+    """Whether packets of a trial can be marked: its postcards or bins then have columns for it."""
+    return any(
+        trial.has(table) and set(LATER[table]) <= set(trial.lazy(table).collect_schema().names())
+        for table in ("postcards", "bins")
+    )

@@ -1,11 +1,17 @@
 """What the senders tell of themselves over a part of a trial: windows, rates, RTTs and states.
 
-A wide view has two instants for each pixel: the least and the largest sample of each flow in it, in
-their order. So no peak is lost.
+A wide view has two instants for every two pixels: the least and the largest sample of each flow in
+them, in their order. So no peak is lost.
+
+Epochs are those of controls that react to losses and marks, such as CUBIC: one lasts from a
+reduction of the window to the next. A reduction shows in the samples by a new slow-start threshold
+that is below the window before it, or by the begin of CWR, recovery or loss. Of several reductions
+between two samples one is seen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +27,24 @@ from ..models.starts import BBR
 
 FloatArray = NDArray[np.float64]
 STATES = (
-    "open", "disorder", "CWR", "slow start", "cruise", "up", "down", "refill", "drain", "startup",
-    "recovery", "loss", "ProbeRTT",
+    "open", "next epoch", "disorder", "CWR", "slow start", "cruise", "up", "down", "refill",
+    "drain", "startup", "recovery", "loss", "ProbeRTT",
 )  # fmt: skip
-"""States of a flow. Of several in one pixel the last of this order is shown: the rarest."""
+"""States of a flow. Of several in one pixel the last of this order is shown: the rarest. Epochs of
+controls that react to losses are in turns "open" and "next epoch", where nothing else happens."""
 _CODE = {name: code for code, name in enumerate(STATES)}
 _BBR_MODES = ("startup", "drain", "down", "cruise", "refill", "up", "ProbeRTT")
 """The modes 1 to 7 that BBRv2 and BBRv3 tell (hosts/cc/bbr/state.h)."""
 _CA_STATES = ("open", "disorder", "CWR", "recovery", "loss")
 NO_THRESHOLD = 2**31 - 1
-SERIES = ("cwnd", "inflight", "pacing", "bandwidth", "srtt", "min_rtt", "retransmitted")
-"""Bytes, bytes, bit/s, bit/s, seconds, seconds, and bytes since the sample before."""
+SERIES = ("cwnd", "inflight", "pacing", "bandwidth", "srtt", "retransmitted")
+"""Bytes, bytes, bit/s, bit/s, seconds, and bytes since the sample before."""
+COLUMNS = (
+    "t_ns", "tick", "flow", "ca_state", "has_bbr", "cwnd_pkts", "ssthresh_pkts", "mss",
+    "inflight_bytes", "pacing_rate_bps", "bbr_bw_bps", "bbr_mode", "bbr_pacing_gain", "srtt_us",
+    "bytes_retrans",
+)  # fmt: skip
+"""What is read of `flow_samples`."""
 _UNLIMITED = 1e18
 """A pacing rate above is that of no pacing."""
 
@@ -44,25 +57,30 @@ class Samples:
         t_ns: The ticks, by their first sample, shape (T,).
         series: Name of SERIES -> values, shape (F, T); NaN where a flow has no sample.
         state: Index into STATES, shape (F, T); -1 where a flow has no sample.
+        epoch: Reductions of the window so far, shape (F, T); -1 of BBR, which has no epochs.
     """
 
     t_ns: NDArray[np.int64]
     series: dict[str, FloatArray]
     state: NDArray[np.int8]
+    epoch: NDArray[np.int32]
 
-    def within(self, start_ns: int, end_ns: int, pixels: int) -> Samples:
-        """The samples of [start, end], with one more on either side, thinned to the pixels."""
+    def within(
+        self, start_ns: int, end_ns: int, pixels: int, names: Sequence[str] = SERIES
+    ) -> Samples:
+        """Some series of [start, end], with a sample more on either side, thinned to the pixels."""
         low, high = np.searchsorted(self.t_ns, [start_ns, end_ns])
         part = slice(max(0, int(low) - 1), int(high) + 1)
-        t_ns, state = self.t_ns[part], self.state[:, part]
-        series = {name: values[:, part] for name, values in self.series.items()}
-        size = -(-len(t_ns) // pixels)
+        t_ns, state, epoch = self.t_ns[part], self.state[:, part], self.epoch[:, part]
+        series = {name: self.series[name][:, part] for name in names}
+        size = -(-2 * len(t_ns) // pixels)
         if size <= 2:
-            return Samples(t_ns, series, state)
+            return Samples(t_ns, series, state, epoch)
         return Samples(
             _blocks(t_ns, size)[:, [0, -1]].ravel(),
             {name: _thinned(values, size, name) for name, values in series.items()},
             np.repeat(_blocks(state, size).max(axis=-1), 2, axis=-1),
+            np.repeat(_blocks(epoch, size).max(axis=-1), 2, axis=-1),
         )
 
 
@@ -96,7 +114,7 @@ def read_samples(trial: SealedTrial) -> Samples | None:
     """
     if not trial.has("flow_samples"):
         return None
-    table = trial.arrays("flow_samples")
+    table = trial.arrays("flow_samples", COLUMNS)
     flows = trial.arrays("flows", ["flow", "cc"])
     strategy = np.empty(len(flows["flow"]), object)
     strategy[flows["flow"]] = flows["cc"]
@@ -110,9 +128,13 @@ def read_samples(trial: SealedTrial) -> Samples | None:
         series[name][cell] = values
     sent_again = series["retransmitted"]
     series["retransmitted"] = np.maximum(np.diff(sent_again, axis=1, prepend=sent_again[:, :1]), 0)
-    state = np.full(shape, -1, np.int8)
-    state[cell] = states_of(table, strategy[table["flow"]])
-    return Samples(table["t_ns"][first].astype(np.int64), series, state)
+    names = strategy[table["flow"]]
+    state, epoch = np.full(shape, -1, np.int8), np.full(shape, -1, np.int32)
+    state[cell] = states_of(table, names)
+    epoch[cell] = epochs_of(table, names)
+    turns = (state == _CODE["open"]) & (epoch > 0) & (epoch % 2 == 1)
+    state[turns] = _CODE["next epoch"]
+    return Samples(table["t_ns"][first].astype(np.int64), series, state, epoch)
 
 
 def _series(table: Arrays) -> dict[str, FloatArray]:
@@ -124,7 +146,6 @@ def _series(table: Arrays) -> dict[str, FloatArray]:
         "pacing": np.where(pacing > _UNLIMITED, np.nan, pacing),
         "bandwidth": table["bbr_bw_bps"].astype(float),
         "srtt": table["srtt_us"] / US_PER_S,
-        "min_rtt": table["bbr_min_rtt_us"].astype(float) / US_PER_S,
         "retransmitted": table["bytes_retrans"].astype(float),
     }
 
@@ -158,3 +179,31 @@ def states_of(table: Arrays, strategy: NDArray[Any]) -> NDArray[np.int8]:
     state = np.where(tells, by_mode[np.clip(mode, 0, len(_BBR_MODES))], state)
     repairs = ca >= _CODE["recovery"]
     return np.where(repairs, ca, state).astype(np.int8)
+
+
+def epochs_of(table: Arrays, strategy: NDArray[Any]) -> NDArray[np.int32]:
+    """How often each flow has reduced its window so far; -1 of BBR's versions.
+
+    Args:
+        table: The columns of `flow_samples`, each flow's in the order of time.
+        strategy: The control of each row.
+    """
+    found = np.full(len(strategy), -1, np.int32)
+    for flow in np.unique(table["flow"]):
+        rows = np.flatnonzero(table["flow"] == flow)
+        if strategy[rows[0]] != BBR and strategy[rows[0]] not in VERSIONS:
+            found[rows] = np.cumsum(_reductions({n: table[n][rows] for n in _REDUCES}))
+    return found
+
+
+_REDUCES = ("ca_state", "ssthresh_pkts", "cwnd_pkts")
+
+
+def _reductions(samples: Arrays) -> NDArray[np.bool_]:
+    """Which samples of one flow are the first after a reduction of its window."""
+    threshold, window = samples["ssthresh_pkts"].astype(np.int64), samples["cwnd_pkts"]
+    repairs = samples["ca_state"] >= _CA_STATES.index("CWR")
+    found = np.zeros(len(threshold), bool)
+    found[1:] = (threshold[1:] != threshold[:-1]) & (threshold[1:] < window[:-1])
+    found[1:] |= repairs[1:] & ~repairs[:-1]
+    return found

@@ -23,7 +23,10 @@ from .content import ANSWERS, BadQueryError, Explorer
 ADDRESS = "127.0.0.1"
 PAGE = {
     "": ("index.html", "text/html; charset=utf-8"),
-    "explorer.js": ("explorer.js", "text/javascript; charset=utf-8"),
+    **{
+        name: (name, "text/javascript; charset=utf-8")
+        for name in ("raster.js", "brush.js", "trial.js", "explorer.js")
+    },
     "explorer.css": ("explorer.css", "text/css; charset=utf-8"),
     "uPlot.iife.min.js": ("vendor/uPlot.iife.min.js", "text/javascript; charset=utf-8"),
     "uPlot.min.css": ("vendor/uPlot.min.css", "text/css; charset=utf-8"),

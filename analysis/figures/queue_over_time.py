@@ -15,12 +15,13 @@ from nashbed.controlplane.contract.units import NS_PER_S, counted
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
-from ..align.load import bin_length_ns, sampled_one_in
 from ..correlation.competition import VERSIONS
 from ..measures import RunMeasures, TrialMeasures
-from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
+from ..metrics.queue import TimeBins
 from ..metrics.rtt import US_PER_S
 from ..models.starts import BBR
+from ..pyramid.levels import user_cache
+from ..pyramid.view import queue_of
 from ..text import size_text
 from .style import INK, MUTED, NARROW, colour_of, new_figure, shades
 
@@ -97,34 +98,20 @@ def _axes(samples: BbrSamples | None) -> tuple[Figure, list[Axes]]:
 def occupancy(
     measures: RunMeasures, trial: TrialMeasures
 ) -> tuple[TimeBins, NDArray[np.float64]] | None:
-    """Mean bytes of each flow in the queue over time.
+    """Mean bytes of each flow in the queue over time, from the trial's pyramid or its bins.
+
+    A trial with postcards that nobody has looked at has no pyramid yet: it is made.
 
     Returns:
         The bins and the bytes, shape (F, B); None if the trial has no telemetry.
     """
-    source, scenario = trial.trial, measures.run.scenario
-    duration, flows = source.record.duration_ns, len(trial.strategy)
-    if source.has("postcards"):
-        bins = TimeBins.cover(0, duration, max(MIN_BIN_NS, -(-duration // MAX_BINS)))
-        chunks = source.batches("postcards", COLUMNS)
-        return bins, occupancy_bins(chunks, flows, bins) * sampled_one_in(scenario)
-    if source.has("bins"):
-        return _from_bins(trial, bin_length_ns(scenario))
-    return None
-
-
-def _from_bins(trial: TrialMeasures, bin_ns: int) -> tuple[TimeBins, NDArray[np.float64]]:
-    """Merge whole bins of the data plane until there are at most MAX_BINS."""
-    duration, flows = trial.trial.record.duration_ns, len(trial.strategy)
-    merged = max(1, -(-duration // bin_ns // MAX_BINS))
-    bins = TimeBins.cover(0, duration, bin_ns * merged)
-    result = np.zeros((flows, bins.count))
-    for chunk in trial.trial.batches("bins", ("bin_start_ns", "flow", "occupancy_bytes_mean")):
-        column = chunk["bin_start_ns"] // bins.length_ns
-        keep = (column >= 0) & (column < bins.count)
-        cells = (chunk["flow"][keep], column[keep])
-        np.add.at(result, cells, chunk["occupancy_bytes_mean"][keep] / merged)
-    return bins, result
+    queue = queue_of(trial.trial, measures.run.scenario, user_cache())
+    if queue is None:
+        return None
+    duration = trial.trial.record.duration_ns
+    most = max(1, min(MAX_BINS, duration // MIN_BIN_NS))
+    view = queue.view(0, duration, most, ("occupancy_byte_ns",))
+    return view.bins, view.cells["occupancy_byte_ns"].T / view.bins.length_ns
 
 
 def _draw_layers(

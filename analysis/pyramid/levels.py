@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,8 +42,10 @@ FINEST_NS = 1_000_000
 """Width of the narrowest bins that there are."""
 PIXELS = 1200
 """A level is of use as long as it has as many bins as a wide view has pixels."""
-ROW_GROUP = 1 << 16
-"""Rows read at once of a level: more than a view needs, and some milliseconds to read."""
+ROW_GROUP = 1 << 14
+"""Rows read at once of a level: what a view of ten flows needs, in a millisecond or two."""
+WRITTEN = 1 << 16
+"""Rows written at once."""
 SUMS = (
     "arrived_packets",
     "arrived_bytes",
@@ -141,13 +144,16 @@ class RowGroups:
         return cls(np.array(numbers, np.int64), rows, first, last)
 
 
-def cells_of(chunk: Arrays, flows: int, bins: TimeBins) -> Cells:
+def cells_of(
+    chunk: Arrays, flows: int, bins: TimeBins, columns: Collection[str] = COLUMNS
+) -> Cells:
     """Sum postcards in bins, but for the occupancy, which needs those before.
 
     Args:
         chunk: The arrays of READ_COLUMNS.
         flows: Number of flows F.
         bins: The bins; what lies outside is left out.
+        columns: Which sums.
     """
     dropped = chunk["kind"] == KIND_DROPPED
     flow, size = chunk["flow"].astype(np.int64), chunk["packet_bytes"].astype(np.float64)
@@ -165,19 +171,24 @@ def cells_of(chunk: Arrays, flows: int, bins: TimeBins) -> Cells:
     lost = np.where(dropped, arrived, -1)
     marks = np.nan_to_num(chunk["marks"]).astype(np.int64)  # NaN: nothing can be marked
     marked = np.where((marks & MARK_CE) != 0, left, -1)
-    longest = np.zeros(shape[0] * shape[1], np.int64)
-    np.maximum.at(longest, left[left >= 0], delay[left >= 0])
-    return {
-        "arrived_packets": count(arrived),
-        "arrived_bytes": count(arrived, size),
-        "departed_packets": count(left),
-        "departed_bytes": count(left, size),
-        "dropped_packets": count(lost),
-        "dropped_bytes": count(lost, size),
-        "delay_sum_ns": count(left, delay),
-        "marked_packets": count(marked),
-        LONGEST: longest.reshape(shape),
+
+    def longest() -> NDArray[np.int64]:
+        most = np.zeros(shape[0] * shape[1], np.int64)
+        np.maximum.at(most, left[left >= 0], delay[left >= 0])
+        return most.reshape(shape)
+
+    sums: dict[str, Callable[[], NDArray[np.int64]]] = {
+        "arrived_packets": lambda: count(arrived),
+        "arrived_bytes": lambda: count(arrived, size),
+        "departed_packets": lambda: count(left),
+        "departed_bytes": lambda: count(left, size),
+        "dropped_packets": lambda: count(lost),
+        "dropped_bytes": lambda: count(lost, size),
+        "delay_sum_ns": lambda: count(left, delay),
+        "marked_packets": lambda: count(marked),
+        LONGEST: longest,
     }
+    return {name: sum_up() for name, sum_up in sums.items() if name in columns}
 
 
 def _cell(
@@ -257,7 +268,7 @@ class Level:
         if not count:
             return
         self._rows.append(_rows(first, cells))
-        if sum(len(rows) for rows in self._rows) >= ROW_GROUP:
+        if sum(len(rows) for rows in self._rows) >= WRITTEN:
             self._write()
         if self._above is not None:
             self._hand_on(first, cells, self._above)
@@ -434,6 +445,12 @@ def read_record(folder: Path, trial: SealedTrial) -> PyramidRecord | None:
         return None
     whole = all(level_path(folder, width).is_file() for width in record.widths_ns)
     return record if whole and record.source == source_of(trial) else None
+
+
+def user_cache() -> Path:
+    """The folder of the user's with the pyramids of runs that cannot be written to."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "nashbed" / FOLDER
 
 
 def open_pyramid(trial: SealedTrial, cache: Path) -> tuple[Path, PyramidRecord] | None:

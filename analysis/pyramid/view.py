@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -23,17 +24,21 @@ from nashbed.controlplane.store.tables import LATER, TABLES
 from numpy.typing import NDArray
 
 from ..align.data import QueueTotals
+from ..align.load import bin_length_ns, sampled_one_in
 from ..align.totals import Link, sum_bins, sum_postcards
 from ..metrics.queue import TimeBins, occupancy_bins
 from .levels import (
     COLUMNS,
     LONGEST,
+    READ_COLUMNS,
     SUMS,
     Cells,
     PyramidRecord,
     RowGroups,
     cells_of,
     level_path,
+    make_pyramid,
+    open_pyramid,
     postcards_of,
 )
 
@@ -41,6 +46,8 @@ MOST_PACKETS = 4000
 """Packets that a view shows one by one; it shows bins where there are more."""
 KEPT_GROUPS = 4
 """Row groups of postcards, each of some 10 MB, that stay in memory."""
+KEPT_OF_LEVEL = 6
+"""Row groups of a level, each of some 1 MB, that stay in memory."""
 PACKET_COLUMNS = tuple(TABLES["postcards"].names)
 
 
@@ -50,7 +57,7 @@ class QueueView:
 
     Attributes:
         bins: The bins; they begin at a multiple of their length.
-        cells: Column of `levels.COLUMNS` -> values, shape (B, F).
+        cells: Column, those of `levels.COLUMNS` that were asked for -> values, shape (B, F).
         source: What the bins were made from.
     """
 
@@ -62,8 +69,10 @@ class QueueView:
 class TrialQueue(Protocol):
     """What the page asks of a trial's queue. Times are ns after t0."""
 
-    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
-        """The queue over [start, end), in a bin for each pixel or fewer."""
+    def view(
+        self, start_ns: int, end_ns: int, pixels: int, columns: Sequence[str] = COLUMNS
+    ) -> QueueView:
+        """The queue over [start, end), in bins of one pixel to two."""
 
     def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
         """Exact sums over [start, end), as the metrics sum up the measured window."""
@@ -89,51 +98,57 @@ class PostcardQueue:
         self._record, self._scale = record, sampled_one_in
         self._groups = RowGroups.read(self._path)
         self._can_mark = "marks" in pq.read_schema(self._path).names
-        self._kept: OrderedDict[int, Arrays] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, tuple[str, ...]], Arrays] = OrderedDict()
         self._lock = threading.Lock()
         self._levels = {width: LevelFile(level_path(folder, width)) for width in record.widths_ns}
         applied = trial.record.applied
         self._rate_bps, self._overhead = applied.rate_bps, applied.overhead_bytes
 
-    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
-        """See TrialQueue."""
+    def view(
+        self, start_ns: int, end_ns: int, pixels: int, columns: Sequence[str] = COLUMNS
+    ) -> QueueView:
+        """See TrialQueue; from the widest level whose bins are no wider than two pixels."""
         pixel_ns = max(1, (end_ns - start_ns) // pixels)
-        fitting = [width for width in self._levels if width <= pixel_ns]
+        fitting = [width for width in self._levels if width <= 2 * pixel_ns]
         if not fitting:
-            return self._of_packets(aligned(start_ns, end_ns, pixel_ns))
+            return self._of_packets(aligned(start_ns, end_ns, pixel_ns), columns)
         level = fitting[-1]
         bins = aligned(start_ns, end_ns, -(-pixel_ns // level) * level)
-        cells = self._levels[level].cells(bins, level, self._record.flows)
+        cells = self._levels[level].cells(bins, level, self._record.flows, columns)
         return QueueView(bins, self._scaled(cells), "pyramid")
 
-    def _of_packets(self, bins: TimeBins) -> QueueView:
+    def _of_packets(self, bins: TimeBins, columns: Sequence[str]) -> QueueView:
         flows = self._record.flows
-        cells = {name: np.zeros((bins.count, flows), np.int64) for name in COLUMNS}
-        chunks = list(self._chunks(bins.start_ns, bins.end_ns))
+        cells = {name: np.zeros((bins.count, flows), np.int64) for name in columns}
+        chunks = list(self._chunks(bins.start_ns, bins.end_ns, READ_COLUMNS))
         for chunk in chunks:
-            for name, values in cells_of(chunk, flows, bins).items():
+            for name, values in cells_of(chunk, flows, bins, columns).items():
                 into = np.maximum if name == LONGEST else np.add
                 into(cells[name], values, out=cells[name])
-        held = occupancy_bins(chunks, flows, bins).T * bins.length_ns
-        return QueueView(bins, self._scaled(cells | {"occupancy_byte_ns": held}), "packets")
+        if "occupancy_byte_ns" in columns:
+            held = occupancy_bins(chunks, flows, bins).T * bins.length_ns
+            cells["occupancy_byte_ns"] = np.rint(held).astype(np.int64)
+        return QueueView(bins, self._scaled(cells), "packets")
 
-    def _chunks(self, start_ns: int, end_ns: int) -> Iterator[Arrays]:
+    def _chunks(
+        self, start_ns: int, end_ns: int, columns: tuple[str, ...] = PACKET_COLUMNS
+    ) -> Iterator[Arrays]:
         """Only the packets that were here at any time of [start, end)."""
         for group in self._groups.of(start_ns, end_ns):
-            chunk = self._group(group)
+            chunk = self._group(group, columns)
             here = (chunk["enqueue_ns"] < end_ns) & (chunk["dequeue_ns"] >= start_ns)
             yield {name: values[here] for name, values in chunk.items()}
 
-    def _group(self, number: int) -> Arrays:
-        """A row group with all its columns; those of the last views stay in memory."""
+    def _group(self, number: int, columns: tuple[str, ...]) -> Arrays:
+        """Columns of a row group; those of the last views stay in memory."""
         with self._lock:
-            if number not in self._kept:
-                read = postcards_of(self._path, self._record.flows, [number], PACKET_COLUMNS)
-                self._kept[number] = next(iter(read))
-            self._kept.move_to_end(number)
+            if (number, columns) not in self._kept:
+                read = postcards_of(self._path, self._record.flows, [number], columns)
+                self._kept[number, columns] = next(iter(read))
+            self._kept.move_to_end((number, columns))
             while len(self._kept) > KEPT_GROUPS:
                 self._kept.popitem(last=False)
-            return self._kept[number]
+            return self._kept[number, columns]
 
     def _scaled(self, cells: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         if self._scale == 1:
@@ -148,7 +163,7 @@ class PostcardQueue:
         busy = backlog = 0.0
         for low, high in edges:
             link = Link((low, high), self._rate_bps, self._overhead)
-            part = sum_postcards(self._chunks(low, high), flows, link)
+            part = sum_postcards(self._chunks(low, high, READ_COLUMNS), flows, link)
             for name in SUMS:
                 if (values := getattr(part, name)) is not None:
                     sums[name] += values.astype(np.int64)
@@ -172,7 +187,7 @@ class PostcardQueue:
         first, last = -(-start_ns // width), end_ns // width
         if first >= last:
             return self._add_whole(sums, start_ns, end_ns, narrower)
-        rows = self._levels[width].rows(first, last)
+        rows = self._levels[width].rows(first, last, SUMS, keep=False)
         for name in SUMS:
             np.add.at(sums[name], rows["flow"], rows[name])
         return [
@@ -204,40 +219,79 @@ class LevelFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._opened() as file:
+        with self._opened(None) as file:
+            self._metadata = file.metadata
             ends = [
                 file.metadata.row_group(i).column(0).statistics for i in range(file.num_row_groups)
             ]
         self._first = np.array([end.min for end in ends if end is not None], np.int64)
         self._last = np.array([end.max for end in ends if end is not None], np.int64)
+        self._kept: OrderedDict[tuple[int, tuple[str, ...]], Arrays] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def rows(self, first: int, end: int) -> Arrays:
-        """The rows of the bins from number `first` to before `end`."""
+    def rows(self, first: int, end: int, columns: Sequence[str], *, keep: bool = True) -> Arrays:
+        """The rows of the bins from number `first` to before `end`: bin, flow and some columns.
+
+        Args:
+            first: Number of the first bin.
+            end: Number of the bin after the last.
+            columns: Which columns.
+            keep: Keep what is read, for the next view.
+        """
         groups = np.flatnonzero((self._first < end) & (self._last >= first)).tolist()
-        with self._opened() as file:
-            table = file.read_row_groups(groups, use_threads=False)
-        rows: Arrays = {name: table.column(name).to_numpy() for name in table.column_names}
-        low, high = np.searchsorted(rows["bin"], [first, end])
-        return {name: values[low:high] for name, values in rows.items()}
+        wanted = ("bin", "flow", *columns)
+        read = self._group if keep else self._read
+        parts = [_between(read(group, wanted), first, end) for group in groups]
+        if len(parts) == 1:
+            return parts[0]
+        empty = np.empty(0, np.int64)
+        return {name: np.concatenate([empty, *(part[name] for part in parts)]) for name in wanted}
 
-    def cells(self, bins: TimeBins, width_ns: int, flows: int) -> Cells:
+    def cells(
+        self, bins: TimeBins, width_ns: int, flows: int, columns: Sequence[str] = COLUMNS
+    ) -> Cells:
         """Bins that are some widths long, each; shape (B, F)."""
         merged = bins.length_ns // width_ns
         first = bins.start_ns // width_ns
-        rows = self.rows(first, first + merged * bins.count)
+        rows = self.rows(first, first + merged * bins.count, columns)
         cell = (rows["bin"] - first) // merged * flows + rows["flow"]
         cells = {}
-        for name in COLUMNS:
+        for name in columns:
             values = np.zeros(bins.count * flows, np.int64)
-            (np.maximum if name == LONGEST else np.add).at(values, cell, rows[name])
+            if merged == 1:  # a row for each cell
+                values[cell] = rows[name]
+            else:
+                (np.maximum if name == LONGEST else np.add).at(values, cell, rows[name])
             cells[name] = values.reshape(bins.count, flows)
         return cells
 
-    def _opened(self) -> pq.ParquetFile:
+    def _group(self, number: int, columns: tuple[str, ...]) -> Arrays:
+        """Columns of a row group; those of the last views stay in memory."""
+        with self._lock:
+            if (number, columns) not in self._kept:
+                self._kept[number, columns] = self._read(number, columns)
+            self._kept.move_to_end((number, columns))
+            while len(self._kept) > KEPT_OF_LEVEL:
+                self._kept.popitem(last=False)
+            return self._kept[number, columns]
+
+    def _read(self, number: int, columns: tuple[str, ...]) -> Arrays:
+        with self._opened(self._metadata) as file:
+            table = file.read_row_group(number, columns=list(columns), use_threads=False)
+        read: Arrays = {name: table.column(name).to_numpy() for name in columns}
+        return read | {"flow": read["flow"].astype(np.int64)}
+
+    def _opened(self, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
         try:
-            return pq.ParquetFile(self._path)
+            return pq.ParquetFile(self._path, metadata=metadata)
         except (OSError, pa.ArrowException) as error:
             raise damaged(self._path, error, "remove it; it is made again") from error
+
+
+def _between(rows: Arrays, first: int, end: int) -> Arrays:
+    """The rows of the bins from number `first` to before `end`."""
+    low, high = np.searchsorted(rows["bin"], [first, end])
+    return {name: values[low:high] for name, values in rows.items()}
 
 
 class BinnedQueue:
@@ -255,9 +309,11 @@ class BinnedQueue:
         applied = trial.record.applied
         self._rate_bps, self._overhead = applied.rate_bps, applied.overhead_bytes
 
-    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
+    def view(
+        self, start_ns: int, end_ns: int, pixels: int, columns: Sequence[str] = COLUMNS
+    ) -> QueueView:
         """See TrialQueue; no bin is narrower than the recorded ones, which begin anywhere."""
-        merged = max(1, (end_ns - start_ns) // pixels // self._bin_ns)
+        merged = -(-(end_ns - start_ns) // (pixels * self._bin_ns))
         bins = aligned(start_ns, end_ns, merged * self._bin_ns)
         rows = self._rows
         row = (rows["bin_start_ns"] - bins.start_ns) // bins.length_ns
@@ -271,6 +327,7 @@ class BinnedQueue:
         left, lost = rows["departed_packets"], rows["dropped_packets"]
         delay = np.nan_to_num(rows["qdelay_mean_ns"])
         cells = {
+            "marked_packets": total(np.nan_to_num(rows["marked_packets"])),
             "arrived_packets": total(left + lost),
             "arrived_bytes": total(rows["departed_bytes"] + rows["dropped_bytes"]),
             "departed_packets": total(left),
@@ -281,7 +338,7 @@ class BinnedQueue:
             "delay_sum_ns": total(delay * left),
             LONGEST: np.zeros((bins.count, self._flows)),
         }
-        return QueueView(bins, cells, "bins")
+        return QueueView(bins, {name: cells[name] for name in columns}, "bins")
 
     def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
         """See TrialQueue."""
@@ -291,6 +348,26 @@ class BinnedQueue:
     def packets(self, start_ns: int, end_ns: int) -> Arrays | None:
         """There are none."""
         return None
+
+
+def queue_of(trial: SealedTrial, scenario: Scenario, cache: Path) -> TrialQueue | None:
+    """A trial's queue, from postcards or bins; its pyramid is made if it has none.
+
+    Args:
+        trial: The trial.
+        scenario: Its run's.
+        cache: Where the pyramid is kept if the run directory cannot be written to.
+
+    Returns:
+        The queue; None if neither was kept.
+
+    Raises:
+        RunError: The postcards are damaged, or the pyramid cannot be written anywhere.
+    """
+    if trial.has("postcards"):
+        made = open_pyramid(trial, cache) or make_pyramid(trial, cache)
+        return PostcardQueue(trial, *made, sampled_one_in(scenario))
+    return BinnedQueue(trial, bin_length_ns(scenario)) if trial.has("bins") else None
 
 
 def aligned(start_ns: int, end_ns: int, length_ns: int) -> TimeBins:

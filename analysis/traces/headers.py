@@ -1,8 +1,9 @@
 """Ethernet, IPv4 and TCP headers made from postcards, and the checksum of IPv4.
 
-A postcard has a packet's length, payload, TCP sequence number and flags, and its flow. All else is
-made up: MAC addresses, IP addresses and ports by the flow's number, TTL, window, an acknowledgement
-number of 0, and TCP options of the right length that are zero, so empty. There is no payload.
+A postcard has a packet's length, payload, TCP sequence number and flags, its flow, and whether it
+was ECN-capable and marked. All else is made up: MAC addresses, IP addresses and ports by the flow's
+number, TTL, window, an acknowledgement number of 0, and TCP options of the right length that are
+zero, so empty. There is no payload.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from ipaddress import IPv4Address
 import numpy as np
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
+
+from .marks import ecn_field
 
 ETHERNET, IPV4, TCP, UDP = 14, 20, 20, 8
 LARGEST_TCP = 60
@@ -46,7 +49,8 @@ class Frames:
     """The headers of a batch of packets.
 
     Args:
-        cards: Postcards: `flow`, `packet_bytes`, `payload_bytes`, `tcp_seq`, `tcp_flags`.
+        cards: Postcards: `flow`, `packet_bytes`, `payload_bytes`, `tcp_seq`, `tcp_flags`, `kind`,
+            `marks`.
 
     Attributes:
         length: Bytes of each frame's headers.
@@ -113,7 +117,7 @@ def _tcp_bytes(cards: Arrays) -> NDArray[np.int64]:
 def _fill_ip(ip: NDArray[np.void], cards: Arrays, tcp_bytes: NDArray[np.int64]) -> None:
     flow = cards["flow"].astype(np.int64)
     ip["version"], ip["ttl"], ip["protocol"] = 0x45, TTL, PROTOCOL_TCP
-    ip["fragment"] = DONT_FRAGMENT
+    ip["fragment"], ip["tos"] = DONT_FRAGMENT, ecn_field(cards)
     ip["length"] = IPV4 + tcp_bytes + cards["payload_bytes"]
     ip["source"], ip["destination"] = SENDERS + flow, RECEIVERS + flow
     ip["checksum"] = ip_checksum(ip)

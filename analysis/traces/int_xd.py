@@ -24,6 +24,7 @@ from .headers import (
     Frames,
     ipv4,
 )
+from .marks import reason_of
 from .pcapng import SYNTHESISED, application
 from .selection import Selection
 
@@ -37,8 +38,10 @@ DROPPED, TRACKED = 0x80, 0x20
 LATENCY_BIT, QUEUE_BIT, INGRESS_BIT, EGRESS_BIT, DROP_BIT = (0x8000 >> n for n in (2, 3, 4, 5, 15))
 LEFT_BITS = LATENCY_BIT | QUEUE_BIT | INGRESS_BIT | EGRESS_BIT
 DROP_BITS = QUEUE_BIT | INGRESS_BIT | DROP_BIT
-TRAFFIC_MANAGER = 71
+TRAFFIC_MANAGER, METER, WRED = 71, 72, 73
 """Among the drop reasons of p4lang/switch, which the specification points to."""
+REASONS = {"early": WRED, "policer": METER}
+"""Why a postcard says that a packet was dropped -> its number; others are the traffic manager's."""
 LARGEST_QUEUE, LARGEST_LATENCY = (1 << 24) - 1, (1 << 32) - 1
 SEQUENCES = 1 << 22
 NODE_ADDRESS, COLLECTOR = int(IPv4Address("192.0.2.1")), int(IPv4Address("192.0.2.2"))
@@ -51,7 +54,8 @@ WHAT = (
     "INT-XD reports of Telemetry Report Format 2.0. One for each packet; node 1 is the bottleneck, "
     "queue 0 its queue. Queue occupancy is in bytes (at most 16777215), before the packet. Ingress "
     "is the arrival at the queue, egress when the last bit left; both in ns since 1970. Drop "
-    "reason 71 is the traffic manager's, of p4lang/switch."
+    "reasons are of p4lang/switch: 71 traffic manager (no room), 72 meter (a policer), 73 WRED "
+    "(the queue discipline's decision)."
 )
 
 
@@ -99,11 +103,12 @@ def write_int_xd(chosen: Selection, path: Path) -> dict[str, int]:
         file.interface("reports", "telemetry reports of the bottleneck", 0, 0)
         for cards in chosen.chosen_postcards("reports"):
             frames = Frames(cards)
-            columns = ("kind", "queue_bytes", "enqueue_ns", "dequeue_ns")
+            columns = ("kind", "marks", "queue_bytes", "enqueue_ns", "dequeue_ns")
             rows = zip(*(cards[name].tolist() for name in columns), strict=True)
-            for n, (kind, queue, enqueue, dequeue) in enumerate(rows):
+            for n, (kind, marks, queue, enqueue, dequeue) in enumerate(rows):
                 dropped = kind == KIND_DROPPED
-                data = metadata(dropped, queue, base + enqueue, base + dequeue)
+                reason = _reason(marks) if dropped else None
+                data = metadata(reason, queue, base + enqueue, base + dequeue)
                 report = individual_report(dropped, data, frames.packet(n))
                 group = (VERSION << 28) | (HARDWARE << 22) | (number % SEQUENCES)
                 frame = outer.around(_GROUP.pack(group, NODE) + report)
@@ -113,11 +118,22 @@ def write_int_xd(chosen: Selection, path: Path) -> dict[str, int]:
     return {"reports": number - drops, "drop reports": drops}
 
 
-def metadata(dropped: bool, queue: int, ingress_ns: int, egress_ns: int) -> bytes:
-    """The variable optional baseline metadata of a report, in the order of its bits."""
+def _reason(marks: int) -> int:
+    return REASONS.get(reason_of(marks), TRAFFIC_MANAGER)
+
+
+def metadata(reason: int | None, queue: int, ingress_ns: int, egress_ns: int) -> bytes:
+    """The variable optional baseline metadata of a report, in the order of its bits.
+
+    Args:
+        reason: Why the packet was dropped; None: it was not.
+        queue: Bytes in the queue.
+        ingress_ns: When it arrived.
+        egress_ns: When it left.
+    """
     occupancy = (QUEUE << 24) | min(queue, LARGEST_QUEUE)
-    if dropped:
-        return _DROP.pack(occupancy, ingress_ns, QUEUE, TRAFFIC_MANAGER, 0)
+    if reason is not None:
+        return _DROP.pack(occupancy, ingress_ns, QUEUE, reason, 0)
     latency = min(egress_ns - ingress_ns, LARGEST_LATENCY)
     return _LEFT.pack(latency, occupancy, ingress_ns, egress_ns)
 

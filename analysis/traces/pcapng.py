@@ -5,25 +5,35 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 
 from .capture_file import CaptureFile
 from .headers import LARGEST, Frames
+from .marks import reason_of
 from .selection import Selection
 
 SUFFIX = "pcapng"
 OUT, DROPPED = 0, 1
 SYNTHESISED = (
     "Headers are made from postcards. Measured: times, frame lengths, TCP sequence numbers, flags, "
-    "payload lengths, flow numbers. Made up: MAC and IP addresses and ports (10.1.0.1 + flow, port "
-    "10000 + flow, to 10.2.0.1 + flow, port 5201), TTL, IP ID, ECN, TCP acknowledgement number, "
-    "window, checksum and options. Payload is not kept; acknowledgements crossed no bottleneck."
+    "payload lengths, flow numbers, and that the bottleneck set CE, where it can; ECT(0) then "
+    "stands for any other ECN-capable packet. Made up: MAC and IP addresses and ports (10.1.0.1 + "
+    "flow, port 10000 + flow, to 10.2.0.1 + flow, port 5201), TTL, IP ID, TCP acknowledgement "
+    "number, window, checksum and options. Payload is not kept; acknowledgements crossed no "
+    "bottleneck."
 )
 
 
 def application() -> str:
     """What wrote a file, as the file says it."""
     return f"nashbed {version('nashbed')}"
+
+
+def _fate(kind: int, marks: int) -> str:
+    """What the bottleneck did to a packet, other than to send it on."""
+    if kind == KIND_DROPPED:
+        return f"; why: {reason_of(marks)}"
+    return "; CE set here" if marks & MARK_CE else ""
 
 
 def write_pcapng(chosen: Selection, path: Path) -> dict[str, int]:
@@ -58,15 +68,16 @@ def write_pcapng(chosen: Selection, path: Path) -> dict[str, int]:
                 "enqueue_ns",
                 "dequeue_ns",
                 "seq",
+                "marks",
             )
             rows = zip(*(cards[name].tolist() for name in columns), strict=True)
-            for n, (kind, flow, size, queue, enqueue, dequeue, seq) in enumerate(rows):
+            for n, (kind, flow, size, queue, enqueue, dequeue, seq, marks) in enumerate(rows):
                 where = DROPPED if kind == KIND_DROPPED else OUT
                 counts[where] += 1
                 text = (
                     f"{'dropped' if where else 'left'} after {dequeue - enqueue} ns in the queue; "
                     f"arrived at {enqueue} ns after t0, {queue} B before it; "
-                    f"{chosen.name(flow)}, postcard {seq}"
+                    f"{chosen.name(flow)}, postcard {seq}{_fate(kind, marks)}"
                 )
                 file.packet(where, base + dequeue, frames.frame(n), size, text.encode())
     return {"departed packets": counts[OUT], "dropped packets": counts[DROPPED]}

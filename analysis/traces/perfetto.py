@@ -1,4 +1,4 @@
-"""One trial as a trace of Perfetto: counters, states as slices, drops as instants.
+"""One trial as a trace of Perfetto: counters, states as slices, drops and marks as instants.
 
 Written by Perfetto's own messages (PyPI's `perfetto`), some thousands at a time. A group of tracks
 for each flow, and one for the bottleneck.
@@ -22,6 +22,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
 )
 
 from .arrivals import Retransmissions, by_arrival
+from .marks import is_marked, reason_of
 from .queue_bins import QueueBins, QueueCourse, course_of_bins
 from .selection import Selection
 from .states import changes, control_states, tcp_states
@@ -33,7 +34,7 @@ UNLIMITED = np.float64(1 << 63)
 """Above it, a pacing rate is none."""
 NO_RTT_US = 2**32 - 1
 BOTTLENECK = "bottleneck"
-DROP, RETRANSMISSION = "drop", "retransmission"
+DROP, RETRANSMISSION, MARK = "drop", "retransmission", "mark"
 Values = NDArray[np.float64]
 _COUNTERS: tuple[tuple[str, str, Callable[[Arrays], Values]], ...] = (
     ("cwnd", "B", lambda s: s["cwnd_pkts"].astype(float) * s["mss"]),
@@ -87,12 +88,16 @@ class TraceFile:
         self._event(track, begin_ns, TrackEvent.TYPE_SLICE_BEGIN).name = name
         self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)
 
-    def instant(self, track: int, t_ns: int, name: str, **fields: int) -> None:
+    def instant(self, track: int, t_ns: int, name: str, **fields: int | str) -> None:
         """Add a moment, with what is known of it."""
         event = self._event(track, t_ns, TrackEvent.TYPE_INSTANT)
         event.name = name
         for key, value in fields.items():
-            event.debug_annotations.add(name=key, int_value=value)
+            note = event.debug_annotations.add(name=key)
+            if isinstance(value, str):
+                note.string_value = value
+            else:
+                note.int_value = value
 
     def close(self) -> None:
         """Write what is held."""
@@ -213,25 +218,30 @@ def _write_postcards(
     trace: TraceFile, chosen: Selection, flows: dict[int, int]
 ) -> tuple[QueueCourse, dict[str, int]]:
     tracks = {flow: trace.track("packets", parent) for flow, parent in flows.items()}
-    again, queue, counts = Retransmissions(), None, {DROP: 0, RETRANSMISSION: 0}
-    for cards in by_arrival(chosen, "drops and retransmissions"):
+    again, queue, counts = Retransmissions(), None, dict.fromkeys((DROP, RETRANSMISSION, MARK), 0)
+    for cards in by_arrival(chosen, "drops, marks and retransmissions"):
         if not len(cards["flow"]):
             continue
         queue = queue or QueueBins(int(cards["enqueue_ns"][0]))
         queue.add(cards)
-        repeated, dropped = again.among(cards), cards["kind"] == KIND_DROPPED
-        wanted = (repeated | dropped) & chosen.holds(cards["enqueue_ns"], cards["flow"])
+        happened = {RETRANSMISSION: again.among(cards), DROP: cards["kind"] == KIND_DROPPED,
+                    MARK: is_marked(cards)}  # fmt: skip
+        wanted = np.any(list(happened.values()), axis=0) & chosen.holds(
+            cards["enqueue_ns"], cards["flow"]
+        )
         for n in np.flatnonzero(wanted).tolist():
-            for name, happened in ((RETRANSMISSION, repeated[n]), (DROP, dropped[n])):
-                if happened:
+            for name, which in happened.items():
+                if which[n]:
                     counts[name] += 1
                     _instant(trace, tracks, cards, n, name)
     course = QueueCourse(np.zeros(0, np.int64), np.zeros(0)) if queue is None else queue.course()
-    return course, {"drops": counts[DROP], "retransmissions": counts[RETRANSMISSION]}
+    return course, {f"{name}s": count for name, count in counts.items()}
 
 
 def _instant(trace: TraceFile, tracks: dict[int, int], cards: Arrays, n: int, name: str) -> None:
-    at = cards["dequeue_ns" if name == DROP else "enqueue_ns"]
+    """A drop and a mark were when the packet left, a retransmission when it arrived."""
+    at = cards["enqueue_ns" if name == RETRANSMISSION else "dequeue_ns"]
+    why = {"reason": reason_of(int(cards["marks"][n]))} if name == DROP else {}
     trace.instant(
         tracks[int(cards["flow"][n])],
         int(at[n]),
@@ -239,15 +249,21 @@ def _instant(trace: TraceFile, tracks: dict[int, int], cards: Arrays, n: int, na
         tcp_seq=int(cards["tcp_seq"][n]),
         packet_bytes=int(cards["packet_bytes"][n]),
         queue_bytes=int(cards["queue_bytes"][n]),
+        **why,
     )
 
 
 def _write_drop_bins(trace: TraceFile, chosen: Selection, flows: dict[int, int]) -> dict[str, int]:
-    """Without postcards: how many packets each bin dropped."""
-    table = chosen.trial.arrays("bins", ["bin_start_ns", "flow", "dropped_packets"])
+    """Without postcards: how many packets each bin dropped, and marked where it can."""
+    names = ["bin_start_ns", "flow", "dropped_packets", "marked_packets"]
+    table = chosen.trial.arrays("bins", names)
     wanted = chosen.holds(table["bin_start_ns"], table["flow"])
     table = {name: column[wanted] for name, column in table.items()}
     for _flow, parent, rows in _per_flow(table, flows):
         track = trace.counter("dropped packets in the bin", "", parent)
         trace.values(track, rows["bin_start_ns"], rows["dropped_packets"].astype(float))
-    return {"drops": int(table["dropped_packets"].sum())}
+        if np.isfinite(marked := rows["marked_packets"].astype(float)).any():
+            track = trace.counter("marked packets in the bin", "", parent)
+            trace.values(track, rows["bin_start_ns"], marked)
+    marks = np.nan_to_num(table["marked_packets"].astype(float)).sum()
+    return {"drops": int(table["dropped_packets"].sum()), "marks": int(marks)}

@@ -2,9 +2,10 @@
 
 The main schema (draft-ietf-quic-qlog-main-schema) and the events of QUIC's schema
 (draft-ietf-quic-qlog-quic-events) whose fields TCP has: recovery_metrics_updated,
-congestion_state_updated, and packet_dropped for drops at the bottleneck. There is no packet_sent,
-packet_received or packet_lost: TCP numbers no packets, and nobody saw when a sender took one for
-lost.
+congestion_state_updated, packet_dropped for drops at the bottleneck, ecn_state_updated when the
+first ECN-capable packet left it, and udp_datagrams_received with CE for each that it marked, at the
+time when it left. There is no packet_sent, packet_received or packet_lost: TCP numbers no packets,
+and nobody saw when a sender took one for lost.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import TextIO
 
 import numpy as np
 from nashbed.controlplane.contract.model import JsonObject
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.store.parquet import Arrays
+from numpy.typing import NDArray
 
+from .marks import is_capable, is_marked, reason_of
 from .selection import NS_PER_S, Selection
 from .states import changes, control_states
 
@@ -30,9 +33,15 @@ FILE_SCHEMA = "urn:ietf:params:qlog:file:sequential"
 SERIALIZATION = "application/qlog+json-seq"
 EVENT_SCHEMA = "urn:ietf:params:qlog:events:quic"
 RECORD_SEPARATOR = "\x1e"
-METRICS, STATE, DROPPED = (
+METRICS, STATE, DROPPED, ECN_STATE, MARKED = (
     f"quic:{name}"
-    for name in ("recovery_metrics_updated", "congestion_state_updated", "packet_dropped")
+    for name in (
+        "recovery_metrics_updated",
+        "congestion_state_updated",
+        "packet_dropped",
+        "ecn_state_updated",
+        "udp_datagrams_received",
+    )
 )
 NO_SSTHRESH, NO_RTT_US, UNLIMITED = 2**31 - 1, 2**32 - 1, 2**64 - 1
 Event = tuple[int, str, JsonObject]
@@ -50,7 +59,7 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
         What -> how many.
     """
     path.mkdir()
-    samples, drops = chosen.samples(), _drops(chosen)
+    samples, packets = chosen.samples(), _noted(chosen)
     events = 0
     for flow in chosen.control:
         with (path / f"flow-{flow}{FILE_SUFFIX}").open("w", encoding="utf-8") as file:
@@ -58,7 +67,7 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
             parts = merge(
                 _metrics(_of(samples, flow)),
                 _states(chosen.control[flow], _of(samples, flow)),
-                _packets(_of(drops, flow)),
+                _packets(_of(packets, flow)),
                 key=lambda event: event[0],
             )
             for t_ns, name, data in parts:
@@ -74,7 +83,7 @@ def _record(file: TextIO, what: JsonObject) -> None:
 
 def _head(chosen: Selection, flow: int) -> JsonObject:
     record = chosen.trial.record
-    kept = "all drops at the bottleneck" if chosen.trial.has("postcards") else "no drops"
+    kept = "all drops and CE marks" if chosen.trial.has("postcards") else "no drops or marks"
     began = datetime.fromtimestamp(chosen.base_ns / NS_PER_S, UTC)
     return {
         "file_schema": FILE_SCHEMA,
@@ -82,7 +91,8 @@ def _head(chosen: Selection, flow: int) -> JsonObject:
         "title": f"{record.id}, {chosen.name(flow)}",
         "description": (
             "A TCP flow: the sender's TCP_INFO, sampled, as QUIC's recovery events, with "
-            f"{kept} as packet_dropped. No other event of QUIC is claimed."
+            f"{kept} at the bottleneck as packet_dropped and udp_datagrams_received. No other "
+            "event of QUIC is claimed."
         ),
         "trace": {
             "title": chosen.name(flow),
@@ -101,17 +111,34 @@ def _head(chosen: Selection, flow: int) -> JsonObject:
     }
 
 
-def _drops(chosen: Selection) -> Arrays:
-    """The postcards of drops; nothing where there are no postcards."""
+def _noted(chosen: Selection) -> Arrays:
+    """The postcards of drops, of marks, and of each flow's first ECN-capable packet that left.
+
+    Nothing where there are no postcards.
+    """
     if not chosen.trial.has("postcards"):
         return {}
-    parts = []
-    for cards in chosen.chosen_postcards("drops"):
+    parts, told = [], np.zeros(1 + max(chosen.control), bool)
+    for cards in chosen.chosen_postcards("drops and marks"):
         dropped = cards["kind"] == KIND_DROPPED
-        parts.append({name: column[dropped] for name, column in cards.items()})
+        first = _first_capable(cards, told)
+        noted = dropped | is_marked(cards) | first
+        parts.append(
+            {name: column[noted] for name, column in cards.items()} | {"first": first[noted]}
+        )
     return (
         {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
     )
+
+
+def _first_capable(cards: Arrays, told: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which packets are the first ECN-capable one of their flow that left; `told` is kept."""
+    found = np.zeros(len(cards["flow"]), bool)
+    rows = np.flatnonzero(is_capable(cards) & (cards["kind"] != KIND_DROPPED))
+    flows, first = np.unique(cards["flow"][rows], return_index=True)
+    found[rows[first[~told[flows]]]] = True
+    told[flows] = True
+    return found
 
 
 def _of(table: Arrays, flow: int) -> Arrays:
@@ -169,13 +196,20 @@ def _states(control: str, samples: Arrays) -> Iterator[Event]:
         old = new
 
 
-def _packets(drops: Arrays) -> Iterator[Event]:
-    if not drops:
+def _packets(noted: Arrays) -> Iterator[Event]:
+    if not noted:
         return
-    columns = ("dequeue_ns", "packet_bytes", "payload_bytes", "tcp_seq", "queue_bytes", "seq")
-    for t_ns, size, payload, tcp_seq, queue, seq in zip(
-        *(drops[name].tolist() for name in columns), strict=True
+    columns = ("dequeue_ns", "kind", "marks", "first", "packet_bytes", "payload_bytes", "tcp_seq",
+               "queue_bytes", "seq")  # fmt: skip
+    for t_ns, kind, marks, first, size, payload, tcp_seq, queue, seq in zip(
+        *(noted[name].tolist() for name in columns), strict=True
     ):
-        details = {"at": "bottleneck", "tcp_seq": tcp_seq, "queue_bytes": queue, "postcard": seq}
         raw = {"length": size, "payload_length": payload}
-        yield t_ns, DROPPED, {"raw": raw, "trigger": "general", "details": details}
+        if first:
+            yield t_ns, ECN_STATE, {"new": "capable"}
+        if kind == KIND_DROPPED:
+            details = {"at": "bottleneck", "tcp_seq": tcp_seq, "queue_bytes": queue,
+                       "postcard": seq, "reason": reason_of(marks)}  # fmt: skip
+            yield t_ns, DROPPED, {"raw": raw, "trigger": "general", "details": details}
+        elif marks & MARK_CE:
+            yield t_ns, MARKED, {"count": 1, "raw": [raw], "ecn": ["CE"]}

@@ -20,12 +20,14 @@ from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
+from .marks import whole_marks
+
 Progress = Callable[[str, int, int], None]
 """Takes what is being done, how many rows are done, and how many there are."""
 NS_PER_S = 1_000_000_000
 POSTCARD_COLUMNS = (
     "kind", "flow", "packet_bytes", "payload_bytes", "tcp_seq", "tcp_flags", "queue_bytes",
-    "enqueue_ns", "dequeue_ns", "seq",
+    "enqueue_ns", "dequeue_ns", "seq", "marks",
 )  # fmt: skip
 MOST_NAMED = 3
 
@@ -109,7 +111,7 @@ class Selection:
         done = 0
         self.progress(what, done, total)
         for batch in self.trial.batches("postcards", columns):
-            yield batch
+            yield whole_marks(batch)
             done += len(batch["enqueue_ns"])
             self.progress(what, done, total)
 

@@ -11,7 +11,7 @@ local INNER_TYPES = {
 	[3] = "Ethernet", [4] = "IPv4", [5] = "IPv6",
 }
 local INNER_DISSECTORS = { [3] = "eth_withoutfcs", [4] = "ip", [5] = "ipv6" }
-local DROP_REASONS = { [71] = "traffic manager", [73] = "WRED", [80] = "ACL deny" }
+local DROP_REASONS = { [71] = "traffic manager", [72] = "meter", [73] = "WRED", [80] = "ACL deny" }
 local WHOLE = 0xFF
 
 local f = {

@@ -27,7 +27,6 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
-from nashbed.controlplane.machine.kernels.cache import kernel_cache
 from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -51,9 +50,6 @@ __all__ = [
     "measures_of",
     "open_run",
 ]
-
-PYRAMIDS = "pyramids"
-"""The folder beside the kernels' for what is made of runs that cannot be written to."""
 
 
 class Trial:
@@ -356,8 +352,9 @@ class Run:
         """
         from nashbed.analysis.explore.content import Explorer  # noqa: PLC0415 - slow to import
         from nashbed.analysis.explore.server import ExplorerServer  # noqa: PLC0415
+        from nashbed.analysis.pyramid.levels import user_cache  # noqa: PLC0415
 
-        explorer = Explorer(self.path.resolve(), kernel_cache().with_name(PYRAMIDS))
+        explorer = Explorer(self.path.resolve(), user_cache())
         try:
             return ExplorerServer(explorer, port)
         except OSError as error:

@@ -2,7 +2,7 @@
 // The explorer's page. The address behind `#` is the whole state of a view: a link reproduces it.
 
 const STATE_COLOURS = {
-  "open": "#8fa3b5", "disorder": "#c9b458", "CWR": "#b08d57", "slow start": "#6fb1a0",
+  "open": "#8fa3b5", "next epoch": "#c3ced8", "disorder": "#c9b458", "CWR": "#b08d57", "slow start": "#6fb1a0",
   "cruise": "#8fa3b5", "up": "#e08e45", "down": "#5a8fc7", "refill": "#e3c16f", "drain": "#8f6bb3",
   "startup": "#3fa37a", "recovery": "#d1495b", "loss": "#8b1e2d", "ProbeRTT": "#4a5be0",
 };
@@ -11,10 +11,6 @@ const SENDER = {
   bandwidth: ["Bandwidth estimate", "bit/s"],
 };
 const NARROWEST_NS = 20e3;
-const CE = 0x80;  // of a postcard's marks
-const MOST_PACKETS = 4000;
-const HEIGHT = {queue: 190, rate: 140, sender: 140, rtt: 120, packets: 200};
-const AXIS = 72;
 
 const $ = (id) => document.getElementById(id);
 const el = (name, properties = {}, ...children) => {
@@ -22,7 +18,12 @@ const el = (name, properties = {}, ...children) => {
   made.append(...children);
   return made;
 };
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Colours of the style sheet, asked for once: a question to it has the browser compute styles.
+let colours = new Map();
+function css(name) {
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return colours.get(name);
+}
 
 // What the server answers.
 
@@ -37,7 +38,7 @@ async function askArrays(name, query) {
   const bytes = await (await ask(name, query)).arrayBuffer();
   const length = Number(new DataView(bytes).getBigUint64(0, true));
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, length)));
-  const kinds = {"<f8": Float64Array, "<f4": Float32Array, "i1": Int8Array};
+  const kinds = {"<f8": Float64Array, "<f4": Float32Array, "<i4": Int32Array, "i1": Int8Array};
   for (const [key, {kind, shape, at}] of Object.entries(head.arrays)) {
     const columns = shape.at(-1);
     const all = new kinds[kind](bytes, 8 + length + at, shape.reduce((a, b) => a * b, 1));
@@ -115,6 +116,7 @@ function settingCard(setting, open) {
   const body = el("tbody");
   for (const mix of setting.mixes) {
     const row = el("tr", {}, el("td", {textContent: mix.text}));
+    row.dataset.mix = mix.text;
     for (const name of run.strategies)
       row.append(el("td", {className: "number", textContent: mix.flows[name] ? si(meanOf(mix, name), "bit/s") : ""}));
     row.append(el("td", {}, trialList(setting, mix, open)));
@@ -167,13 +169,29 @@ function drawPayoffs(setting) {
   const ink = {stroke: css("--muted"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1}};
   place.replaceChildren(el("h3", {textContent: `Goodput of a flow by mix (Mbit/s)`}));
   const host = place.appendChild(el("div"));
-  new uPlot({
+  const rowOf = (index) => place.closest(".setting").querySelector(`tr[data-mix="${CSS.escape(order[index]?.text ?? "")}"]`);
+  const choose = (index) => {
+    for (const row of place.closest(".setting").querySelectorAll("tr.chosen")) row.classList.remove("chosen");
+    rowOf(index)?.classList.add("chosen");
+  };
+  const plot = new uPlot({
     width: Math.max(260, place.clientWidth), height: 220, legend: {show: false}, cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false, range: [0, most]}, y: {range: (_, low, high) => [0, (high || 1) * 1.1]}},
     axes: [{...ink, label: `flows with ${second}`, labelSize: 20, size: 34}, {...ink, size: 46}],
     series: [{}, ...[first, second].map((name, i) => ({stroke: run.colours[name], width: 2, dash: i ? [6, 4] : undefined,
       points: {show: true, size: 8, fill: i ? css("--card") : run.colours[name]}}))],
+    hooks: {setCursor: [({cursor}) => choose(cursor.left >= 0 ? cursor.idx : -1)]},
   }, data, host);
+  plot.over.addEventListener("click", () => {
+    const details = rowOf(plot.cursor.idx)?.querySelector("details");
+    if (details) details.open = true;
+    details?.scrollIntoView({block: "nearest"});
+  });
+  order.forEach((mix, index) => {
+    const row = rowOf(index);
+    row.onmouseenter = () => plot.setCursor({left: plot.valToPos(mix.flows[second], "x"), top: 0});
+    row.onmouseleave = () => plot.setCursor({left: -10, top: -10});
+  });
   place.append(el("div", {className: "legend"}, ...[first, second].flatMap((name) => [el("span", {}, dot(run.colours[name]), ` ${name}`)])));
 }
 
@@ -197,6 +215,7 @@ async function showTrial() {
   columns = facts.map((each) => new Column(each, $("columns")));
   await Promise.all(columns.map((column) => column.ready()));
   await load();
+  await Promise.all(columns.map((column) => column.brush.fill()));
 }
 
 function fillControls(facts) {
@@ -245,380 +264,6 @@ function mixed(colour, share) {
   return `rgb(${parts.map((part) => Math.round(part + (255 - part) * share)).join(" ")})`;
 }
 
-// One column: the panels of one trial.
-
-class Column {
-  constructor(facts, place) {
-    this.facts = facts;
-    this.panels = {};
-    this.root = el("section");
-    this.root.dataset.trial = facts.id;
-    const title = facts.id + (facts.valid ? "" : ` (invalid: ${facts.reasons.join("; ")})`);
-    this.note = el("p", {className: "muted note"});
-    this.readout = el("p", {className: "readout"});
-    this.root.append(el("h2", {textContent: title, className: facts.valid ? "" : "invalid"}), this.note, this.readout);
-    place.append(this.root);
-  }
-
-  destroy() {
-    this.gone = true;
-    for (const panel of Object.values(this.panels)) panel.destroy();
-  }
-
-  // Wait until the bins of the queue are made, and show how far they are.
-  async ready() {
-    const bar = el("progress", {max: 1, value: 0});
-    bar.setAttribute("aria-label", "Bins of the queue are being made");
-    while (!this.gone) {
-      const {state, done, total, problem} = this.facts.queue;
-      if (state === "damaged") this.problem = problem;
-      if (state !== "building") break;
-      this.note.replaceChildren(`Bins of the queue are being made, once: ${done.toLocaleString("en")} of ${total ? total.toLocaleString("en") : "?"} packets`, bar);
-      bar.value = total ? done / total : 0;
-      await new Promise((go) => setTimeout(go, 200));
-      this.facts = await askJson("trial", {trial: this.facts.id});
-    }
-    bar.remove();
-  }
-
-  async load() {
-    const query = {trial: this.facts.id, from: Math.round(view.from), to: Math.round(view.to), pixels: this.pixels()};
-    const began = performance.now();
-    const hasQueue = this.facts.queue.state === "ready";
-    [this.queue, this.samples] = await Promise.all([
-      hasQueue ? askArrays("view", query) : null,
-      this.facts.tables.includes("flow_samples") ? askArrays("samples", query) : null,
-    ]);
-    const few = this.queue && this.queue.source === "packets" && packetsOf(this.queue) <= MOST_PACKETS;
-    this.fetched = performance.now() - began;
-    this.packets = few ? (await askJson("packets", query)).packets : null;
-    this.explain();
-  }
-
-  explain() {
-    const missing = [];
-    const {tables, queue} = this.facts;
-    if (this.problem) missing.push(`the queue is damaged: ${this.problem}`);
-    else if (queue.state === "none") missing.push("no packets or bins were kept: no queue, throughput or drops");
-    else if (this.queue.source === "bins") missing.push("bins were kept instead of packets: no single packets");
-    if (!tables.includes("flow_samples")) missing.push("no samples of the senders were kept");
-    const width = this.queue ? `one value for ${si(this.queue.width_ns / 1e9, "s")}, from ${this.queue.source === "pyramid" ? "bins" : this.queue.source}` : "";
-    this.note.textContent = [width, ...missing].filter(Boolean).join(" · ");
-    this.note.classList.toggle("notice", Boolean(this.problem));
-  }
-
-  pixels() {
-    return Math.max(100, Math.round(this.width() - AXIS - 22));
-  }
-  width() {
-    return Math.max(240, this.root.clientWidth - 30);
-  }
-
-  // Rows of the shown flows, or of the controls: [{name, colour, flows}].
-  layers() {
-    const flows = this.facts.flows;
-    const shown = flows.map((_, i) => i).filter((i) => !view.off.has(i));
-    const names = [...new Set(flows.map((flow) => flow.strategy))];
-    if (view.by === "strategy")
-      return names.map((name) => ({name, colour: flows.find((f) => f.strategy === name).colour,
-        flows: shown.filter((i) => flows[i].strategy === name)})).filter((layer) => layer.flows.length);
-    return names.flatMap((name) => shown.filter((i) => flows[i].strategy === name))
-      .map((i) => ({name: `${i} ${flows[i].strategy}`, colour: shade(flows, i), flows: [i]}));
-  }
-
-  draw() {
-    const started = performance.now();
-    const layers = this.layers();
-    if (this.queue) {
-      const {start_ns: start, width_ns: width, departed_bytes: rows} = this.queue;
-      const count = rows.length ? rows[0].length : 0;
-      const middles = Float64Array.from({length: count}, (_, i) => (start + (i + 0.5) * width) / 1e9);
-      const bytes = view.queue === "bytes";
-      const factor = (bytes ? 1 : 8 / this.facts.rate_bps) / width;
-      this.lines("queue", `${bytes ? "Queue" : "Queue as delay"}, by ${view.by === "flow" ? "flow" : "control"}`, bytes ? "B" : "s", middles, layers,
-        summed(layers, this.queue.occupancy_byte_ns, factor), {stacked: true});
-      this.lines("rate", "Throughput", "bit/s", middles, layers, summed(layers, rows, 8e9 / width));
-    } else this.remove("queue", "rate");
-    if (this.samples && !this.samples.none) {
-      const t = Float64Array.from(this.samples.t_ns, (ns) => ns / 1e9);
-      const [title, unit] = SENDER[view.show];
-      this.lines("sender", title, unit, t, layers, summed(layers, this.samples[view.show], 1, "sum"));
-      this.lines("rtt", "Smoothed RTT", "s", t, layers, summed(layers, this.samples.srtt, 1, "mean"));
-      this.bands("states", "State", this.samples.t_ns);
-    } else this.remove("sender", "rtt", "states");
-    if (this.queue || this.samples) this.events("events", "Drops and retransmissions");
-    this.drawPackets();
-    this.drawn = performance.now() - started;
-  }
-
-  remove(...names) {
-    for (const name of names) {
-      this.panels[name]?.destroy();
-      delete this.panels[name];
-    }
-  }
-
-  lines(name, title, unit, x, layers, rows, {stacked = false} = {}) {
-    const values = stacked ? stackedRows(rows) : rows;
-    const data = [x, ...(stacked ? [...values].reverse() : values)];
-    const colours = layers.map((layer) => layer.colour);
-    if (stacked) colours.reverse();
-    const key = `${name} ${unit} ${colours} ${stacked}`;
-    let panel = this.panels[name];
-    if (!panel || panel.key !== key) {
-      panel?.destroy();
-      const series = colours.map((colour) => (stacked
-        ? {stroke: colour, fill: colour, width: 0, points: {show: false}}
-        : {stroke: colour, width: 1, points: {show: false}, spanGaps: false}));
-      panel = this.panels[name] = new Panel(this, name, title, HEIGHT[name], {unit, series, key});
-    }
-    panel.title.textContent = title + (view.by === "strategy" && ["sender"].includes(name) ? ", sum of flows" : "");
-    panel.says = (index) => layers.map((layer, i) => `${layer.name} ${si(rows[i][index], unit)}`);
-    panel.set(data);
-  }
-
-  // Rows of flows, drawn by hand: `paint(context, flowRow, toX, height)` for each.
-  rows(name, title, paint, says) {
-    const flows = this.facts.flows.map((_, i) => i).filter((i) => !view.off.has(i));
-    const height = Math.max(3, Math.min(14, Math.floor(220 / Math.max(1, flows.length))));
-    const key = `${name} ${flows.length}`;
-    let panel = this.panels[name];
-    if (!panel || panel.key !== key) {
-      panel?.destroy();
-      panel = this.panels[name] = new Panel(this, name, title, flows.length * height + 44, {series: [], key, flat: true});
-    }
-    panel.paint = (context, box, toX) => flows.forEach((flow, row) => paint(context, flow, box.top + row * box.height / flows.length, box.height / flows.length, toX, box));
-    panel.says = (index, t, share) => says(flows[Math.min(flows.length - 1, Math.max(0, Math.floor(share * flows.length)))], t);
-    panel.set([[view.from / 1e9, view.to / 1e9]]);
-  }
-
-  bands(name, title, t) {
-    const {state, states} = this.samples;
-    this.rows(name, title, (context, flow, top, height, toX) => {
-      const row = state[flow];
-      for (let i = 0, from = 0; i < row.length; i++) {
-        if (i + 1 < row.length && row[i + 1] === row[from]) continue;
-        const end = i + 1 < row.length ? t[i + 1] : t[i];
-        if (row[from] >= 0) {
-          context.fillStyle = STATE_COLOURS[states[row[from]]];
-          const left = toX(t[from]);
-          context.fillRect(left, top, Math.max(1, toX(end) - left), Math.max(1, height - 1));
-        }
-        from = i + 1;
-      }
-    }, (flow, at) => {
-      const index = Math.max(0, upper(t, at) - 1);
-      const code = state[flow] ? state[flow][index] : -1;
-      return [`flow ${flow} ${this.facts.flows[flow].strategy}: ${code < 0 ? "–" : states[code]}`];
-    });
-    const seen = new Set(state.flatMap((row) => [...new Set(row)]));
-    this.panels[name].legend.replaceChildren(...states.filter((_, code) => seen.has(code)).map((each) => el("span", {}, dot(STATE_COLOURS[each]), ` ${each}`)));
-  }
-
-  events(name, title) {
-    const {queue, samples} = this;
-    const drops = queue ? queue.dropped_packets : [];
-    const resent = samples && !samples.none ? samples.retransmitted : [];
-    this.rows(name, title, (context, flow, top, height, toX) => {
-      context.fillStyle = css("--resent");
-      (resent[flow] || []).forEach((bytes, i) => bytes > 0 && context.fillRect(toX(samples.t_ns[i]), top + height / 2, 1.5, height / 2));
-      context.fillStyle = css("--drop");
-      (drops[flow] || []).forEach((count, i) => count > 0 && context.fillRect(toX(queue.start_ns + (i + 0.5) * queue.width_ns), top, 1.5, height / 2));
-    }, (flow, at) => {
-      const bin = queue ? Math.floor((at - queue.start_ns) / queue.width_ns) : -1;
-      const lost = drops[flow] && drops[flow][bin];
-      return [`flow ${flow} ${this.facts.flows[flow].strategy}: ${lost || 0} drops here`];
-    });
-    const all = drops.reduce((sum, row) => sum + row.reduce((a, b) => a + b, 0), 0);
-    this.panels[name].legend.replaceChildren(
-      el("span", {}, dot(css("--drop")), ` drops (${all} in view)`), el("span", {}, dot(css("--resent")), " retransmissions"));
-  }
-
-  // The packets themselves, where they are few.
-  drawPackets() {
-    if (!this.packets) {
-      this.remove("packets");
-      this.table?.remove();
-      return;
-    }
-    const packets = this.packets;
-    const shown = packets.flow.map((_, i) => i).filter((i) => !view.off.has(packets.flow[i]));
-    let panel = this.panels.packets;
-    if (!panel) panel = this.panels.packets = new Panel(this, "packets", "Packets: arrival, and bytes in the queue then", HEIGHT.packets, {unit: "B", series: [{stroke: "transparent", points: {show: false}}], key: "packets"});
-    const top = Math.max(1, ...shown.map((i) => packets.queue_bytes[i]));
-    panel.paint = (context, box, toX) => {
-      for (const i of shown) {
-        const x = toX(packets.enqueue_ns[i]), y = box.top + box.height * (1 - packets.queue_bytes[i] / (top * 1.08));
-        context.fillStyle = packets.kind[i] ? css("--drop") : shade(this.facts.flows, packets.flow[i]);
-        context.fillRect(x - 2, y - 2, packets.kind[i] ? 6 : 4, packets.kind[i] ? 6 : 4);
-      }
-    };
-    panel.yMax = top * 1.08;
-    panel.says = (_, at, share) => {
-      const reach = (view.to - view.from) || 1;
-      let near = -1, best = Infinity;
-      for (const i of shown) {
-        const dx = (packets.enqueue_ns[i] - at) / reach * 4, dy = 1 - packets.queue_bytes[i] / (top * 1.08) - share;
-        if (dx * dx + dy * dy < best) [near, best] = [i, dx * dx + dy * dy];
-      }
-      return near < 0 ? [] : [this.packetText(near)];
-    };
-    panel.set([[view.from / 1e9, view.to / 1e9], [null, null]]);
-    this.packetTable(shown);
-  }
-
-  packetText(i) {
-    const p = this.packets;
-    return `packet ${p.seq[i]}: flow ${p.flow[i]}, ${p.kind[i] ? "dropped" : "left"}, ${p.packet_bytes[i]} B (${p.payload_bytes[i]} payload), TCP sequence ${p.tcp_seq[i]}, flags 0x${p.tcp_flags[i].toString(16)}, arrived ${seconds(p.enqueue_ns[i])} s, left ${seconds(p.dequeue_ns[i])} s, stayed ${si((p.dequeue_ns[i] - p.enqueue_ns[i]) / 1e9, "s")}, queue ${p.queue_bytes[i]} B${p.marks[i] & CE ? ", CE set" : ""}`;
-  }
-
-  packetTable(shown) {
-    const names = Object.keys(this.packets);
-    const rows = shown.slice(0, 300).map((i) => el("tr", {}, ...names.map((name) => el("td", {className: "number", textContent: this.packets[name][i]}))));
-    const head = el("tr", {}, ...names.map((name) => el("th", {className: "number", textContent: name})));
-    const more = shown.length > rows.length ? ` (the first ${rows.length})` : "";
-    this.table?.remove();
-    this.table = el("details", {className: "packet-table"}, el("summary", {textContent: `${shown.length} packets in view${more}`}),
-      el("div", {className: "packets"}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
-    this.root.append(this.table);
-  }
-
-  async loadTotals() {
-    if (this.facts.queue.state !== "ready") return;
-    const query = {trial: this.facts.id, from: Math.round(view.from), to: Math.round(view.to)};
-    const totals = await askJson("totals", query);
-    const length = query.to - query.from;
-    const rows = this.facts.flows.map((flow, i) => el("tr", {}, el("td", {textContent: `${i} ${flow.strategy}`}),
-      ...[si(totals.departed_bytes[i] * 8e9 / length, "bit/s"), totals.departed_packets[i], totals.dropped_packets[i],
-        si(totals.occupancy_byte_ns[i] / length, "B"), si(totals.delay_sum_ns[i] / totals.departed_packets[i] / 1e9, "s")]
-        .map((text) => el("td", {className: "number", textContent: text}))));
-    const head = el("tr", {}, ...["flow", "throughput", "left", "dropped", "mean in queue", "mean delay"].map((text, i) => el("th", {className: i ? "number" : "", textContent: text})));
-    const open = this.totals?.open ?? false;
-    this.totals?.remove();
-    this.totals = el("details", {open, className: "totals"}, el("summary", {textContent: "Totals of the view, exact"}),
-      el("div", {className: "scroll"}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
-    this.totals.data = totals;
-    this.root.append(this.totals);
-  }
-}
-
-const packetsOf = (queue) => [...queue.departed_packets, ...queue.dropped_packets]
-  .reduce((sum, row) => sum + row.reduce((a, b) => a + b, 0), 0);
-
-// Sums of the flows of each layer, or their mean.
-function summed(layers, rows, factor, how = "sum") {
-  return layers.map(({flows}) => {
-    if (!rows.length) return [];
-    if (flows.length === 1) return Array.from(rows[flows[0]], (v) => (Number.isFinite(v) ? v * factor : null));
-    return Array.from(rows[0], (_, i) => {
-      let sum = 0, known = 0;
-      for (const flow of flows) if (Number.isFinite(rows[flow][i])) { sum += rows[flow][i]; known++; }
-      return known ? (how === "mean" ? sum / known : sum) * factor : null;
-    });
-  });
-}
-function stackedRows(rows) {
-  const below = new Float64Array(rows.length ? rows[0].length : 0);
-  return rows.map((row) => row.map((value, i) => (below[i] += value || 0)));
-}
-function upper(sorted, value) {
-  let low = 0, high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] <= value) low = middle + 1; else high = middle;
-  }
-  return low;
-}
-
-// One panel: uPlot draws lines and axes; what else there is is painted over them.
-class Panel {
-  constructor(column, name, title, height, {unit = "", series, key, flat = false}) {
-    Object.assign(this, {column, name, key, paint: null, says: () => [], yMax: null});
-    this.title = el("h3", {textContent: title});
-    this.legend = el("div", {className: "legend"});
-    this.host = el("div", {className: "panel"});
-    this.root = el("div", {}, this.title, this.legend, this.host);
-    this.root.dataset.panel = name;
-    column.root.append(this.root);
-    const order = ["queue", "rate", "sender", "rtt", "states", "events", "packets"];
-    const later = order.slice(order.indexOf(name) + 1).map((each) => column.panels[each]).find(Boolean);
-    if (later) later.root.before(this.root);
-    else if (column.totals || column.table) (column.totals || column.table).before(this.root);
-    const line = {stroke: css("--line"), width: 1};
-    const axis = {stroke: css("--muted"), grid: line, ticks: line, font: "11px system-ui, sans-serif"};
-    const yAxis = flat ? {...axis, values: () => [], grid: {show: false}, ticks: {show: false}, size: AXIS}
-      : {...axis, size: AXIS, values: (_, ticks) => ticks.map((value) => si(value, unit))};
-    this.plot = new uPlot({
-      width: column.width(), height, legend: {show: false}, padding: [4, 22, 0, 0],
-      cursor: {sync: {key: "time", scales: ["x", null]}, drag: {x: true, y: false, setScale: false}, points: {show: !flat && series.length < 12}},
-      scales: {
-        x: {time: false, range: () => [view.from / 1e9, view.to / 1e9]},
-        y: {range: (_, low, high) => (flat ? [0, 1] : [0, this.yMax ?? ((Number.isFinite(high) && high > 0 ? high : 1) * 1.08)])},
-      },
-      axes: [{...axis, size: 30, values: (_, ticks) => ticks.map((t) => `${+t.toFixed(9)}`)}, yAxis],
-      series: [{}, ...series],
-      hooks: {
-        setSelect: [(plot) => {
-          if (plot.select.width < 3) return;
-          const [from, to] = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")];
-          plot.setSelect({left: 0, top: 0, width: 0, height: 0}, false);
-          zoomTo(from * 1e9, to * 1e9);
-        }],
-        setCursor: [(plot) => this.tell(plot)],
-        draw: [(plot) => this.over(plot)],
-      },
-    }, [[view.from / 1e9, view.to / 1e9], ...series.map(() => [null, null])], this.host);
-    this.plot.over.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const at = this.plot.posToVal(event.offsetX, "x") * 1e9;
-      if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-        move(Math.sign(event.deltaX || event.deltaY) * 0.1);
-      else zoomBy(event.deltaY > 0 ? 1.4 : 1 / 1.4, at);
-    }, {passive: false});
-    this.plot.over.addEventListener("dblclick", (event) => zoomBy(2, this.plot.posToVal(event.offsetX, "x") * 1e9));
-  }
-
-  set(data) {
-    this.plot.setData(data);
-  }
-
-  tell(plot) {
-    const {left, top, idx} = plot.cursor;
-    if (left === undefined || left < 0 || !plot.over.matches(":hover")) return;
-    const t = plot.posToVal(left, "x");
-    const said = this.says(idx ?? 0, t * 1e9, top / plot.over.clientHeight);
-    const most = said.slice(0, 12);
-    this.column.readout.textContent = `${+t.toFixed(6)} s: ${most.join(", ")}${said.length > most.length ? ", …" : ""}`;
-  }
-
-  over(plot) {
-    const {ctx, bbox} = plot;
-    const toX = (ns) => plot.valToPos(ns / 1e9, "x", true);
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    if (this.paint) this.paint(ctx, bbox, toX);
-    ctx.strokeStyle = css("--muted");
-    ctx.setLineDash([3, 4]);
-    ctx.beginPath();
-    for (const edge of this.column.facts.window_ns) { ctx.moveTo(toX(edge), bbox.top); ctx.lineTo(toX(edge), bbox.top + bbox.height); }
-    if (this.name === "queue") {
-      const limit = this.column.facts.buffer_bytes * (view.queue === "bytes" ? 1 : 8 / this.column.facts.rate_bps);
-      const y = plot.valToPos(limit, "y", true);
-      ctx.moveTo(bbox.left, y);
-      ctx.lineTo(bbox.left + bbox.width, y);
-    }
-    ctx.stroke();
-    ctx.restore();
-  }
-
-  destroy() {
-    this.plot.destroy();
-    this.root.remove();
-  }
-}
-
 // Moving in time.
 
 function zoomTo(from, to, {keep = true} = {}) {
@@ -655,6 +300,7 @@ const KEYS = {
 function choose(name, value) {
   $(name).value = value;
   writeView({[name]: value});
+  if (name === "show") return load().catch(fail);  // of the senders' series only one is asked for
   for (const column of columns) column.draw();
 }
 
@@ -687,6 +333,7 @@ function fail(error) {
 async function show() {
   clearTimeout(totalsLater);  // of a view that is left
   asked += 1;
+  colours = new Map();
   readView();
   $("problem").hidden = true;
   $("run").hidden = Boolean(view.trial);

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from nashbed.controlplane.contract.records import KIND_DEPARTED, MARK_CAPABLE, MARK_CE
+from nashbed.controlplane.store.sealed_trial import open_trial
 from tests.support.programs import need_program
-from tests.support.synthetic_run import SCENARIO, RunWriter
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
 
 from .test_server import Client, a_trial, serving
 
@@ -234,6 +237,94 @@ def test_it_fits_narrow_and_wide_windows(
     lightness = screen.script("getComputedStyle(document.body).backgroundColor")
     assert (int(lightness.split("(")[1].split(",")[0]) > 128) == (scheme == "light")
     screen.context.close()
+
+
+# The strip below the axes.
+
+
+def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
+    screen.page.locator(".strip").scroll_into_view_if_needed()
+    strip = screen.page.locator(".strip").bounding_box()
+    mouse, y = screen.page.mouse, strip["y"] + strip["height"] / 2
+    at = [strip["x"] + strip["width"] * second / 6 for second in range(7)]
+
+    def drag(begin: float, end: float) -> None:
+        mouse.move(begin, y)
+        mouse.down()
+        mouse.move(end, y, steps=3)
+        mouse.up()
+
+    def settle(low: float, high: float) -> None:
+        near = 0.05 * S
+        screen.until(lambda: screen.span() == pytest.approx((low, high), abs=near))
+
+    drag(at[3], at[4])  # by its middle
+    settle(3 * S, 5 * S)
+    drag(at[5], at[6])  # its end
+    settle(3 * S, 6 * S)
+    drag(at[3], at[2])  # its beginning
+    settle(2 * S, 6 * S)
+    drag(at[4], at[1])  # by its middle, to the edge of the trial
+    settle(0, 4 * S)
+    drag(at[5], at[6])  # beside it: a new one
+    settle(5 * S, 6 * S)
+    screen.page.keyboard.press("b")
+    settle(0, 4 * S)
+
+
+def test_the_strip_answers_to_keys(screen: Screen, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
+    titles = {"from": "Beginning of the view", "view": "The view", "to": "End of the view"}
+    grips = {name: screen.page.get_by_role("slider", name=t) for name, t in titles.items()}
+    for grip, key, expected in (
+        ("view", "ArrowRight", (2.1 * S, 4.1 * S)), ("from", "ArrowLeft", (2.0 * S, 4.1 * S)),
+        ("to", "End", (2.0 * S, 6 * S)), ("view", "Home", (0, 4 * S)),
+    ):  # fmt: skip
+        screen.after(lambda grip=grip, key=key: grips[grip].press(key))
+        assert screen.span() == expected
+        assert grips["to"].get_attribute("aria-valuenow") == f"{expected[1] / S:g}"
+
+
+def test_marks_have_ticks_of_their_own(browser: Any, client: Client, run_copy: Path) -> None:
+    trial = run_copy / "trials" / a_trial(run_copy)
+    cards = open_trial(trial).arrays("postcards")
+    ce = (cards["seq"] % 9 == 0) & (cards["kind"] == KIND_DEPARTED)
+    marks = np.where(ce, MARK_CE | MARK_CAPABLE, 0)
+    write_table(trial, "postcards", cards | {"marks": marks})
+    screen = Screen(browser, client)
+    screen.open(f"trial={trial.name}")
+    screen.until(lambda: screen.page.locator("details.totals").count() == 1)
+    events = screen.page.locator('[data-panel="events"]')
+    assert events.locator("h3").inner_text() == "Drops, marks and retransmissions"
+    queue = "columns[0].queue"
+    bins = f"{queue}.width_ns * {queue}.marked_packets[0].length"
+    end = screen.script(f"{queue}.start_ns + {bins}")
+    shown = (ce & (cards["dequeue_ns"] < end)).sum()
+    assert shown > 0
+    assert f"CE marks ({shown} in view)" in events.locator(".legend").inner_text()
+    assert "marked" in screen.page.locator("details.totals th").all_text_contents()
+    found = screen.script(
+        """() => {
+          const panel = columns[0].panels.events, colour = packed(css("--mark"));
+          return panel.raster.pixels.filter((each) => each === colour).length;
+        }"""
+    )
+    assert found > 0
+    screen.quiet()
+    screen.context.close()
+
+
+def test_the_picture_of_payoffs_and_the_table_are_linked(screen: Screen) -> None:
+    screen.open()
+    picture = screen.page.locator(".payoffs .u-over")
+    box = picture.bounding_box()
+    picture.click(position={"x": box["width"] / 2, "y": 40})
+    row = screen.page.locator("tr.chosen")
+    assert row.get_attribute("data-mix") == "2 cubic + 2 bbr"
+    assert row.locator("details").get_attribute("open") is not None
+    screen.page.locator('tr[data-mix="1 cubic + 3 bbr"]').hover()
+    assert row.get_attribute("data-mix") == "1 cubic + 3 bbr"
 
 
 # Runs that lack something.

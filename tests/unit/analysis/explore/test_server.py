@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import json
@@ -16,7 +17,10 @@ import numpy as np
 import pytest
 from nashbed.analysis.explore.content import ANSWERS, Explorer
 from nashbed.analysis.explore.server import ADDRESS, PAGE, POLICY, ExplorerServer
-from tests.support.synthetic_run import SCENARIO, RunWriter
+from nashbed.analysis.pyramid import levels
+from nashbed.controlplane.contract.records import KIND_DEPARTED, MARK_CAPABLE, MARK_CE
+from nashbed.controlplane.store.sealed_trial import SealedTrial, open_trial
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
 
 S = 1_000_000_000
 ROOT = Path(__file__).resolve().parents[4]
@@ -226,8 +230,10 @@ def test_a_view(client: Client, run_copy: Path) -> None:
     assert view["departed_bytes"].shape == (4, 40)
     totals = client.json(f"totals?{query}")
     assert view["departed_bytes"].sum(axis=1).tolist() == totals["departed_bytes"]
-    samples = client.arrays(f"samples?{query}&pixels=1000")
-    assert samples["cwnd"].shape == (4, len(samples["t_ns"]))
+    samples = client.arrays(f"samples?{query}&pixels=1000&show=cwnd")
+    assert samples["cwnd"].shape == samples["epoch"].shape == (4, len(samples["t_ns"]))
+    assert view["packets"] == sum(totals["departed_packets"]) + sum(totals["dropped_packets"])
+    assert totals["marked_packets"] is None
     few = client.json(f"packets?trial={trial}&from={2 * S}&to={2 * S + 10_000_000}")["packets"]
     assert set(few) >= {"tcp_seq", "queue_bytes", "enqueue_ns", "dequeue_ns"}
     assert len(few["flow"]) > 0
@@ -247,6 +253,30 @@ def test_a_trial_that_is_sealed_meanwhile_appears(client: Client, run_copy: Path
     staged.rename(new)
     assert client.json("run")["trials"] == before + 1
     assert client.ready(new.name)["id"] == new.name
+
+
+@pytest.mark.parametrize("show", ["", "srtt2", "states", "../trial"])
+def test_only_a_series_of_the_senders_is_shown(client: Client, run_copy: Path, show: str) -> None:
+    status, _, content = client.get(
+        f"samples?trial={a_trial(run_copy)}&from=0&to={S}&pixels=100&show={show}"
+    )
+    assert (status, content) == (400, b"`show` is none of the senders' series")
+
+
+def test_marks_are_counted_where_there_can_be_any(client: Client, run_copy: Path) -> None:
+    trial = a_trial(run_copy)
+    assert client.json(f"trial?trial={trial}")["can_mark"] is False
+    cards = open_trial(run_copy / "trials" / trial).arrays("postcards")
+    ce = (cards["seq"] % 9 == 0) & (cards["kind"] == KIND_DEPARTED)
+    marked_trial = run_copy / "trials" / a_trial(run_copy, 3)
+    marks = np.where(ce, MARK_CE | MARK_CAPABLE, 0)
+    write_table(marked_trial, "postcards", cards | {"marks": marks})
+    assert client.ready(marked_trial.name)["can_mark"] is True
+    query = f"trial={marked_trial.name}&from=0&to={10 * S}"
+    expected = np.bincount(cards["flow"][ce], minlength=4).tolist()
+    assert client.json(f"totals?{query}")["marked_packets"] == expected
+    view = client.arrays(f"view?{query}&pixels=50")
+    assert view["marked_packets"].sum(axis=1).tolist() == expected
 
 
 # Runs that lack something.
@@ -302,7 +332,7 @@ def test_what_was_not_kept_is_not_shown(
         facts = client.ready(trial)
         assert facts["queue"]["state"] == state
         assert facts["tables"] == [t for t in ("bins", "flow_samples", "goodput") if t in tables]
-        query = f"trial={trial}&from=0&to={6 * S}&pixels=100"
+        query = f"trial={trial}&from=0&to={6 * S}&pixels=100&show=cwnd"
         assert client.get(f"view?{query}")[0] == (200 if state == "ready" else 400)
         assert ("none" not in client.arrays(f"samples?{query}")) == samples
         assert (
@@ -323,3 +353,23 @@ def test_two_explorers_at_once(run_copy: Path, tmp_path: Path) -> None:
             views.append(client.arrays(query)["departed_bytes"].tolist())
         assert views[0] == views[1]
     assert [path.name for path in (run_copy / "pyramids").iterdir()] == [trial]
+
+
+def test_a_read_only_run_has_its_pyramids_in_the_cache(
+    run_copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root writes anywhere, so the run directory refuses here by itself."""
+    made = levels.build_pyramid
+
+    def refuse(trial: SealedTrial, folder: Path, *rest: Any) -> Any:
+        if run_copy in folder.parents:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return made(trial, folder, *rest)
+
+    monkeypatch.setattr(levels, "build_pyramid", refuse)
+    trial = a_trial(run_copy)
+    with serving(run_copy, tmp_path / "cache") as client:
+        assert client.ready(trial)["queue"] == {"state": "ready"}
+        assert client.arrays(f"view?trial={trial}&from=0&to={6 * S}&pixels=20")["packets"] > 0
+    assert [path.name for path in (tmp_path / "cache").glob("*/*")] == [trial]
+    assert not list((run_copy / "pyramids").iterdir())

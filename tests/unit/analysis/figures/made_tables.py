@@ -1,15 +1,17 @@
-"""A trial whose tables are made up in memory: one short trial of one CUBIC and one BBR flow."""
+"""A trial whose tables are made up: one short trial of one CUBIC and one BBR flow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
+from tests.support.synthetic_run import write_table
 from tests.unit.analysis.made_measures import made
 
 SHORT: dict[str, Any] = {
@@ -20,12 +22,26 @@ SHORT: dict[str, Any] = {
 
 
 class MadeTrial:
-    """What figures ask of a sealed trial, from tables in memory."""
+    """What figures ask of a sealed trial; what a pyramid is made of is in a run's folder."""
 
     def __init__(self, like: Any, tables: dict[str, dict[str, Any]]) -> None:
-        self.path = Path("nowhere")
+        self._folder = TemporaryDirectory(prefix="nashbed-test-")
+        self.path = Path(self._folder.name) / "trials" / like.id
+        self.path.mkdir(parents=True)
+        if "postcards" in tables:
+            write_table(self.path, "postcards", tables["postcards"])
+        tables = {**tables, "flows": {"flow": [0, 1]}}
+        if "bins" in tables:
+            missing = {"marked_packets", "departed_packets", "departed_bytes", "dropped_packets",
+                       "dropped_bytes", "qdelay_mean_ns"} - set(tables["bins"])  # fmt: skip
+            nothing = [0.0] * len(tables["bins"]["flow"])
+            tables["bins"] = {**tables["bins"], **dict.fromkeys(missing, nothing)}
         self.id, self.setting = like.id, like.setting
-        self.record = SimpleNamespace(duration_ns=100_000_000, window_ns=(40_000_000, 100_000_000))
+        self.record = SimpleNamespace(
+            duration_ns=100_000_000,
+            window_ns=(40_000_000, 100_000_000),
+            applied=SimpleNamespace(rate_bps=8_000_000, overhead_bytes=0),
+        )
         self._tables = {
             name: {key: np.array(values) for key, values in columns.items()}
             for name, columns in tables.items()
@@ -34,11 +50,8 @@ class MadeTrial:
     def has(self, table: str) -> bool:
         return table in self._tables
 
-    def arrays(self, table: str, columns: Sequence[str]) -> dict[str, Any]:
-        return {name: self._tables[table][name] for name in columns}
-
-    def batches(self, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        yield self.arrays(table, columns)
+    def arrays(self, table: str, columns: Sequence[str] | None = None) -> dict[str, Any]:
+        return {name: self._tables[table][name] for name in columns or self._tables[table]}
 
 
 def trial_with(

@@ -47,6 +47,19 @@ def test_occupancy_by_hand() -> None:
     assert bytes_[1].tolist() == pytest.approx([0, 20_000, *[0] * 8])
 
 
+def test_the_figure_and_the_explorer_share_a_pyramid() -> None:
+    """It is made beside the trials when the figure is drawn, and read the next time."""
+    measures, trial = trial_with({"postcards": POSTCARDS})
+    first = occupancy(measures, trial)
+    made = trial.trial.path.parent.parent / "pyramids" / trial.trial.id / "pyramid.json"
+    before = made.stat().st_mtime_ns
+    again = occupancy(measures, trial)
+    assert first is not None
+    assert again is not None
+    assert np.array_equal(first[1], again[1])
+    assert made.stat().st_mtime_ns == before
+
+
 def test_layers_are_stacked_in_kilobytes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
     figure = draw_queue_over_time(measures, trial)

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials to export: a synthetic one with postcards, and one with bins that version 0.1.0 wrote."""
+"""Trials to export: synthetic ones with postcards, and one with bins that version 0.1.0 wrote.
+
+In the valid synthetic one packets are marked; in the other nothing can be.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from nashbed.analysis.traces import Selection
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CAPABLE, MARK_CE
 from nashbed.controlplane.store.finished_run import open_run
-from tests.support.synthetic_run import SCENARIO, RunWriter
+from nashbed.controlplane.store.sealed_trial import open_trial
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "run-0.1.0"
 
@@ -19,14 +25,29 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw = {**SCENARIO, "bottleneck": {"rate": "10mbit", "buffer": "1bdp"}, "duration": "3s"}
     writer = RunWriter(tmp_path_factory.mktemp("traces") / "run", raw)
     (setting,) = writer.settings()
-    writer.add(setting, (2,))
+    mark(writer.add(setting, (2,)))
     writer.add(setting, (1,), valid=False)
     return writer.finish()
+
+
+def mark(trial: Path) -> None:
+    """Flows 2 and 3 are ECN-capable and some packets of theirs get CE; drops have five reasons."""
+    cards = open_trial(trial).arrays("postcards")
+    dropped, capable = cards["kind"] == KIND_DROPPED, cards["flow"] >= 2
+    marked = capable & ~dropped & (cards["seq"] % 5 == 0) & (cards["queue_bytes"] > 20_000)
+    marks = capable * MARK_CAPABLE + marked * MARK_CE + dropped * (np.cumsum(dropped) % 6)
+    write_table(trial, "postcards", cards | {"marks": marks})
 
 
 @pytest.fixture(scope="session")
 def whole(run_path: Path) -> Selection:
     return Selection(open_run(run_path).valid_trials[0])
+
+
+@pytest.fixture(scope="session")
+def unmarked(run_path: Path) -> Selection:
+    """A trial in which nothing can be marked: its postcards have no such column."""
+    return Selection(next(trial for trial in open_run(run_path).trials if not trial.record.valid))
 
 
 @pytest.fixture(scope="session")

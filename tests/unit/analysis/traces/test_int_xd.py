@@ -40,6 +40,10 @@ from tests.support.programs import need_program
 DISSECTOR = Path(__file__).parents[4] / "configs" / "wireshark" / "telemetry_report.lua"
 
 
+WHY = (71, 73, 71, 71, 71, 72)
+"""By a postcard's reason: p4lang/switch's traffic manager, WRED for the discipline, meter."""
+
+
 def bit(n: int):
     """Whether bit n of RepMdBits is set; the specification counts from the most significant."""
     return lambda packet: packet.rep_md_bits & (1 << (15 - n))
@@ -120,7 +124,8 @@ def test_a_parser_of_the_specification_reads_what_the_postcards_say(
         assert report.ingress - whole.base_ns == cards["enqueue_ns"][n]
         if dropped:
             assert report.rep_md_bits == 0b0001_1000_0000_0001
-            assert (report.drop_queue_id, report.drop_reason, report.padding) == (0, 71, 0)
+            why = WHY[cards["marks"][n] & 15]
+            assert (report.drop_queue_id, report.drop_reason, report.padding) == (0, why, 0)
             assert report.md_length == 4
         else:
             assert report.rep_md_bits == 0b0011_1100_0000_0000
@@ -133,6 +138,10 @@ def test_a_parser_of_the_specification_reads_what_the_postcards_say(
         assert report[IP].src == f"10.1.0.{1 + int(cards['flow'][n])}"
         assert report[TCP].seq == cards["tcp_seq"][n]
         assert packet[IP].flags == "DF"
+        ecn = 3 if cards["marks"][n] & 128 else 2 if cards["marks"][n] & 64 else 0
+        assert report[IP].tos == ecn
+    assert {int(packet[IntReport][IP].tos) for packet in found} == {0, 2, 3}
+    assert {p[IntReport].drop_reason for p in found if p[IntReport].flags.D} == {71, 72, 73}
 
 
 def dissect(path: Path, fields: list[str]) -> list[list[str]]:
@@ -152,8 +161,8 @@ def test_the_dissector_agrees_with_the_parser(reports: Path) -> None:
     names = ("version", "sequence", "node_id", "rep_type", "in_type", "length", "md_length",
              "dropped", "tracked", "md_bits", "hop_latency", "queue_occupancy", "ingress_ns",
              "egress_ns", "drop_reason", "too_short")  # fmt: skip
-    rows = dissect(reports, [*(f"p4_report.{n}" for n in names), "tcp.seq_raw", "_ws.malformed",
-                             "_ws.lua.error"])  # fmt: skip
+    others = ("tcp.seq_raw", "ip.dsfield.ecn", "_ws.malformed", "_ws.lua.error")
+    rows = dissect(reports, [*(f"p4_report.{n}" for n in names), *others])
     with PcapNgReader(str(reports)) as packets:
         for row, packet in zip(rows, packets, strict=True):
             group, report = packet[ReportGroup], packet[IntReport]
@@ -163,7 +172,8 @@ def test_the_dissector_agrees_with_the_parser(reports: Path) -> None:
                 report.report_length, report.md_length, int(dropped), int(report.flags.F),
                 f"0x{report.rep_md_bits:04x}", "" if dropped else report.hop_latency,
                 report.queue_occupancy, report.ingress, "" if dropped else report.egress,
-                report.drop_reason if dropped else "", "", report[TCP].seq, "", "",
+                report.drop_reason if dropped else "", "", report[TCP].seq,
+                f"0,{report[IP].tos}", "", "",
             ]  # fmt: skip
             shown = [{"True": "1", "False": "0"}.get(cell, cell) for cell in row]
             assert shown == [str(cell) for cell in theirs]
@@ -184,7 +194,7 @@ def test_a_cut_report_is_said_to_be_too_short(reports: Path, tmp_path: Path) -> 
 
 
 def test_what_does_not_fit_is_the_largest_number() -> None:
-    data = metadata(False, 1 << 30, 0, 1 << 40)
+    data = metadata(None, 1 << 30, 0, 1 << 40)
     report = IntReport(individual_report(False, data, bytes(IP() / TCP())))
     assert (report.queue_id, report.queue_occupancy) == (0, LARGEST_QUEUE)
     assert report.hop_latency == LARGEST_LATENCY

@@ -22,12 +22,13 @@ from tests.support.tshark import known, tshark
 
 FIELDS = [
     "frame.interface_name", "frame.time_epoch", "frame.len", "ip.src", "tcp.srcport", "tcp.seq_raw",
-    "tcp.len", "frame.comment", "_ws.malformed",
+    "tcp.len", "frame.comment", "ip.dsfield.ecn", "_ws.malformed",
 ]  # fmt: skip
 COMMENT = re.compile(
     r"(left|dropped) after (\d+) ns in the queue; arrived at (-?\d+) ns after t0, "
-    r"(\d+) B before it; flow (\d+) \((\w+)\), postcard (\d+)"
+    r"(\d+) B before it; flow (\d+) \((\w+)\), postcard (\d+)(?:; (why: \w+|CE set here))?"
 )
+REASONS = ("limit", "early", "overflow", "threshold", "memory", "policer")
 
 
 def exact_ns(text: str) -> int:
@@ -47,7 +48,8 @@ def test_tshark_sees_what_the_postcards_say(whole: Selection, tmp_path: Path) ->
     fields = [known("tcp.seq_raw", "tcp.seq") if f == "tcp.seq_raw" else f for f in FIELDS]
     rows = tshark(path, fields, None, fcs=False)
     assert len(rows) == len(dropped)
-    for n, (name, time, size, source, port, seq, payload, comment, malformed) in enumerate(rows):
+    for n, row in enumerate(rows):
+        name, time, size, source, port, seq, payload, comment, ecn, malformed = row
         flow = int(cards["flow"][n])
         assert name == ("dropped" if dropped[n] else "bottleneck")
         assert exact_ns(time) - whole.base_ns == cards["dequeue_ns"][n]
@@ -64,6 +66,21 @@ def test_tshark_sees_what_the_postcards_say(whole: Selection, tmp_path: Path) ->
         assert int(found[4]) == cards["queue_bytes"][n]
         assert (int(found[5]), found[6]) == (flow, whole.control[flow])
         assert int(found[7]) == cards["seq"][n]
+        marks = int(cards["marks"][n])
+        fate = "CE set here" if marks & 128 else None
+        fate = f"why: {REASONS[marks & 15]}" if dropped[n] else fate
+        assert found[8] == fate
+        assert int(ecn) == (3 if marks & 128 else 2 if marks & 64 else 0)
+    assert {row[8] for row in rows} == {"0", "2", "3"}
+    assert {COMMENT.fullmatch(row[7])[8] for row in rows} == {  # type: ignore[index]
+        None, "CE set here", *(f"why: {reason}" for reason in REASONS)}  # fmt: skip
+
+
+def test_without_marks_ecn_is_nothing(unmarked: Selection, tmp_path: Path) -> None:
+    write_pcapng(unmarked, tmp_path / "packets.pcapng")
+    assert b"CE set here" not in (tmp_path / "packets.pcapng").read_bytes()
+    with PcapNgReader(str(tmp_path / "packets.pcapng")) as packets:
+        assert {packet[IP].tos for packet in packets} == {0}
 
 
 def test_what_is_made_up_is_said(whole: Selection, tmp_path: Path) -> None:
@@ -96,7 +113,7 @@ def test_our_own_reader_and_scapy_read_it(whole: Selection, tmp_path: Path) -> N
 def test_the_headers_have_the_length_that_the_frame_leaves(size, payload, header) -> None:
     """A frame that is padded, or leaves no whole words, has the shortest header."""
     columns = {"flow": 70_000, "packet_bytes": size, "payload_bytes": payload, "tcp_seq": 2**32 - 1,
-               "tcp_flags": 0x18}  # fmt: skip
+               "tcp_flags": 0x18, "kind": 0, "marks": 0x40}  # fmt: skip
     frames = Frames({name: np.array([value]) for name, value in columns.items()})
     packet = Ether(frames.frame(0))
     assert len(frames.frame(0)) == 14 + 20 + header
@@ -105,6 +122,7 @@ def test_the_headers_have_the_length_that_the_frame_leaves(size, payload, header
     assert (packet[IP].src, packet[TCP].sport) == ("10.2.17.113", 30_000)
     assert packet[TCP].seq == 2**32 - 1
     assert packet[TCP].flags == "PA"
+    assert packet[IP].tos == 2
 
 
 def test_the_checksum_of_a_known_header() -> None:

@@ -22,9 +22,10 @@ from nashbed.analysis.traces import Selection
 from nashbed.analysis.traces.arrivals import Retransmissions, by_arrival
 from nashbed.analysis.traces.perfetto import write_perfetto
 from nashbed.analysis.traces.queue_bins import BIN_NS, QueueBins
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.records import DROP_REASONS, KIND_DROPPED, MARK_CE
+from nashbed.controlplane.store.finished_run import open_run
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
-from tests.support.synthetic_run import bins_of
+from tests.support.synthetic_run import SCENARIO, RunWriter, bins_of, write_table
 
 Key = tuple[str, str]
 
@@ -36,7 +37,7 @@ class Read:
     units: dict[Key, str] = field(default_factory=dict)
     counters: dict[Key, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
     slices: dict[Key, list[tuple[int, int, str]]] = field(default_factory=lambda: defaultdict(list))
-    instants: dict[Key, list[tuple[int, str, dict[str, int]]]] = field(
+    instants: dict[Key, list[tuple[int, str, dict[str, Any]]]] = field(
         default_factory=lambda: defaultdict(list)
     )
 
@@ -78,7 +79,10 @@ def _event(found: Read, began: dict[Key, Any], key: Key, at: int, event: Any) ->
         found.slices[key].append((begin, at, name))
     else:
         assert event.type == TrackEvent.TYPE_INSTANT
-        fields = {each.name: each.int_value for each in event.debug_annotations}
+        fields = {
+            each.name: getattr(each, str(each.WhichOneof("value")))
+            for each in event.debug_annotations
+        }
         found.instants[key].append((at, event.name, fields))
 
 
@@ -159,6 +163,7 @@ def test_drops_and_the_queue_are_those_of_the_postcards(whole: Selection, tmp_pa
         drops = [e for e in found.instants[whole.name(flow), "packets"] if e[1] == "drop"]
         assert [at for at, _, _ in drops] == cards["dequeue_ns"][rows].tolist()
         for (_, _, fields), n in zip(drops, rows, strict=True):
+            assert fields.pop("reason") == DROP_REASONS[cards["marks"][n] & 15]
             assert fields == {name: cards[name][n] for name in fields}
             assert set(fields) == {"tcp_seq", "packet_bytes", "queue_bytes"}
     # The synthetic run's own sums in bins are made packet by packet, in another way.
@@ -170,6 +175,40 @@ def test_drops_and_the_queue_are_those_of_the_postcards(whole: Selection, tmp_pa
     assert list(course) == list(range(min(expected), max(expected) + 1, BIN_NS))
     for at, mean in course.items():
         assert mean == pytest.approx(expected.get(at, 0.0), abs=1e-6)
+
+
+def test_marks_are_those_of_the_postcards(
+    whole: Selection, unmarked: Selection, tmp_path: Path
+) -> None:
+    counts = write_perfetto(whole, tmp_path / "t")
+    found = read(tmp_path / "t", whole.base_ns)
+    cards = whole.trial.arrays("postcards")
+    marked = cards["marks"] & MARK_CE != 0
+    assert counts["marks"] == marked.sum() > 0
+    for flow in whole.control:
+        rows = np.flatnonzero(marked & (cards["flow"] == flow))
+        marks = [e for e in found.instants.get((whole.name(flow), "packets"), []) if e[1] == "mark"]
+        assert sorted(at for at, _, _ in marks) == cards["dequeue_ns"][rows].tolist()
+        numbers = {fields["tcp_seq"] for _, _, fields in marks}
+        assert numbers == set(cards["tcp_seq"][rows].tolist())
+    assert write_perfetto(unmarked, tmp_path / "u")["marks"] == 0
+
+
+def test_bins_that_count_marks_are_a_counter(tmp_path: Path) -> None:
+    """Version 0.1.0 counted none; a trial whose packets can be marked does."""
+    raw = {**SCENARIO, "duration": "3s"}
+    writer = RunWriter(tmp_path / "run", raw)
+    trial = writer.add(writer.settings()[0], (2,), tables=("bins", "flow_samples"))
+    run = writer.finish()
+    bins = open_run(run).trials[0].arrays("bins")
+    marked = bins["departed_packets"].astype(int) // 2
+    write_table(trial, "bins", bins | {"marked_packets": marked, "capable_packets": marked})
+    chosen = Selection(open_run(run).trials[0])
+    assert write_perfetto(chosen, tmp_path / "t")["marks"] == marked.sum() > 0
+    found = read(tmp_path / "t", chosen.base_ns)
+    for flow in chosen.control:
+        course = found.counters[chosen.name(flow), "marked packets in the bin"]
+        assert sum(value for _, value in course) == marked[bins["flow"] == flow].sum()
 
 
 def test_a_trial_with_bins_has_its_queue_and_drops_as_counters(with_bins, tmp_path) -> None:
@@ -198,7 +237,16 @@ def test_flows_and_time_are_chosen(whole: Selection, tmp_path: Path) -> None:
     for key, course in found.counters.items():
         assert course == [(t, v) for t, v in complete.counters[key] if 10**9 <= t < 2 * 10**9]
     for key, events in found.instants.items():
-        assert events == [e for e in complete.instants[key] if 10**9 <= e[0] < 2 * 10**9]
+        # A mark is when the packet leaves, and what is chosen is what arrived in that time.
+        others = [e for e in complete.instants[key] if e[1] != "mark"]
+        assert [e for e in events if e[1] != "mark"] == [
+            e for e in others if 10**9 <= e[0] < 2 * 10**9
+        ]
+    cards = whole.trial.arrays("postcards")
+    mine = (cards["flow"] == 3) & (cards["enqueue_ns"] >= 10**9) & (cards["enqueue_ns"] < 2 * 10**9)
+    marked = np.flatnonzero(mine & (cards["marks"] & MARK_CE != 0))
+    marks = [e[0] for e in found.instants[whole.name(3), "packets"] if e[1] == "mark"]
+    assert sorted(marks) == cards["dequeue_ns"][marked].tolist() != []
 
 
 def cards_of(*rows: tuple[int, int, int, int, int]) -> dict[str, np.ndarray]:

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from cddl_verifier import Validator
 from nashbed.analysis.traces import Selection
-from nashbed.analysis.traces.qlog import DROPPED, METRICS, STATE, write_qlog
-from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.analysis.traces.qlog import DROPPED, ECN_STATE, MARKED, METRICS, STATE, write_qlog
+from nashbed.controlplane.contract.records import DROP_REASONS, KIND_DROPPED, MARK_CAPABLE, MARK_CE
 
 SCHEMA = Validator(Path(__file__).with_name("qlog.cddl"))
-ROOTS = {"": "LogFileSeq", METRICS: "MetricsEvent", STATE: "StateEvent", DROPPED: "DroppedEvent"}
+ROOTS = {"": "LogFileSeq", METRICS: "MetricsEvent", STATE: "StateEvent", DROPPED: "DroppedEvent",
+         ECN_STATE: "EcnStateEvent", MARKED: "DatagramsEvent"}  # fmt: skip
 """Name of an event, empty: the head -> its type."""
 
 
@@ -60,10 +61,13 @@ def test_every_text_is_valid(exported: tuple[Selection, Path]) -> None:
 
 @pytest.mark.parametrize(("event", "key", "wrong"), [
     (METRICS, "congestion_window", -1), (METRICS, "min_rtt", "20ms"), (METRICS, "cwnd", 3),
-    (STATE, "new", 1), (DROPPED, "trigger", "bottleneck"),
+    (STATE, "new", 1), (DROPPED, "trigger", "bottleneck"), (ECN_STATE, "new", "marked"),
+    (MARKED, "ecn", ["ECT"]), (MARKED, "ecn", "CE"), (MARKED, "marks", 1),
 ])  # fmt: skip
 def test_the_validator_refuses_what_is_wrong(event: str, key: str, wrong: Any) -> None:
-    data = {"new": "x", key: wrong} if event == STATE else {key: wrong}
+    needed = {STATE: {"new": "x"}, ECN_STATE: {"new": "capable"}}.get(event, {})
+    assert not problems({"time": 1.0, "name": event, "data": needed})
+    data = needed | {key: wrong}
     assert problems({"time": 1.0, "name": event, "data": data})
 
 
@@ -99,8 +103,38 @@ def test_drops_are_those_of_the_postcards(whole: Selection, tmp_path: Path) -> N
         details = [e["data"]["details"] for e in found]
         assert [d["tcp_seq"] for d in details] == cards["tcp_seq"][lost].tolist()
         assert [d["queue_bytes"] for d in details] == cards["queue_bytes"][lost].tolist()
+        assert [d["reason"] for d in details] == [
+            DROP_REASONS[m & 15] for m in cards["marks"][lost]
+        ]
         times = [e["time"] for e in events]
         assert times == sorted(times)
+
+
+def test_marks_are_those_of_the_postcards(whole: Selection, tmp_path: Path) -> None:
+    """CE of each marked packet when it left; the ECN state once, of a flow that is capable."""
+    write_qlog(whole, tmp_path / "q")
+    cards = whole.trial.arrays("postcards")
+    left = cards["kind"] != KIND_DROPPED
+    for flow in whole.control:
+        mine = left & (cards["flow"] == flow)
+        marked = np.flatnonzero(mine & (cards["marks"] & MARK_CE != 0))
+        capable = np.flatnonzero(mine & (cards["marks"] & MARK_CAPABLE != 0))[:1]
+        assert (len(marked) > 0) == (len(capable) > 0) == (flow >= 2)
+        events = texts(tmp_path / "q" / f"flow-{flow}.sqlog")[1:]
+        found = [e for e in events if e["name"] == MARKED]
+        assert [round(e["time"] * 1e6) for e in found] == cards["dequeue_ns"][marked].tolist()
+        assert all(e["data"]["ecn"] == ["CE"] for e in found)
+        sizes = [e["data"]["raw"][0]["length"] for e in found]
+        assert sizes == cards["packet_bytes"][marked].tolist()
+        states = [(round(e["time"] * 1e6), e["data"]) for e in events if e["name"] == ECN_STATE]
+        assert states == [(t, {"new": "capable"}) for t in cards["dequeue_ns"][capable].tolist()]
+
+
+def test_without_marks_nothing_is_said_of_ecn(unmarked: Selection, tmp_path: Path) -> None:
+    write_qlog(unmarked, tmp_path / "q")
+    names = {e.get("name") for file in (tmp_path / "q").iterdir() for e in texts(file)}
+    assert DROPPED in names
+    assert not names & {ECN_STATE, MARKED}
 
 
 def test_the_head_names_the_flow_and_the_moment(with_bins: Selection, tmp_path: Path) -> None:
@@ -128,6 +162,12 @@ def test_flows_and_time_are_chosen(whole: Selection, tmp_path: Path) -> None:
     write_qlog(chosen, tmp_path / "q")
     (file,) = (tmp_path / "q").iterdir()
     assert file.name == "flow-2.sqlog"
-    times = [event["time"] for event in texts(file)[1:]]
+    events = texts(file)[1:]
+    times = [event["time"] for event in events if event["name"] not in {MARKED, ECN_STATE}]
     assert times
     assert all(1000 <= time < 2000 for time in times)
+    # What left is chosen by its arrival.
+    longest_ms = whole.trial.record.applied.buffer_bytes * 8e3 / 10e6
+    left = [event["time"] for event in events if event["name"] == MARKED]
+    assert left
+    assert all(1000 <= time < 2000 + 2 * longest_ms for time in left)

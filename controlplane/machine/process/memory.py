@@ -1,0 +1,31 @@
+"""A process that gives memory back when it is freed, for commands that run on and on."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+ARENAS, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
+"""Parameters of glibc's mallopt(3)."""
+LARGE_BYTES, KEPT_BYTES = 1 << 22, 1 << 25
+"""What is larger has pages of its own, which go back to the system one by one. With a lower bound
+each answer of the explorer would cost thousands of page faults. So much is kept beside them."""
+
+
+def keep_no_freed_memory() -> bool:
+    """Have the C library, and pyarrow if it is imported later, give freed memory back at once.
+
+    They keep it otherwise, each thread for itself: of an explorer that answers with arrays of some
+    MB from many threads, two thirds of its memory were such. What is allocated anew then costs
+    page faults.
+
+    Returns:
+        Whether the C library can do that; only glibc can.
+    """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return False
+    wanted = ((ARENAS, 1), (MMAP_THRESHOLD, LARGE_BYTES), (TRIM_THRESHOLD, KEPT_BYTES))
+    done = [mallopt(name, value) == 1 for name, value in wanted]  # each, whatever the others say
+    return all(done)
