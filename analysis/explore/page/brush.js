@@ -25,6 +25,7 @@ class Brush {
     this.strip.addEventListener("pointerdown", (event) => this.sketch(event));
     this.root = el("div", {className: "brush"}, el("h3", {textContent: "Whole trial"}), this.strip);
     column.root.append(this.root);
+    this.strip.style.width = `${this.width()}px`;
     this.place();
   }
 
@@ -35,8 +36,6 @@ class Brush {
   // The queue of all flows over the whole trial, once.
   async fill() {
     this.canvas.width = this.width();
-    this.strip.style.width = `${this.width()}px`;
-    this.place();
     const {facts} = this.column;
     if (facts.queue.state !== "ready") return;
     const whole = await askArrays("view", {trial: facts.id, from: 0, to: this.length, pixels: this.canvas.width});

@@ -276,7 +276,9 @@ def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path) ->
 def test_the_strip_answers_to_keys(screen: Screen, run_copy: Path) -> None:
     screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
     titles = {"from": "Beginning of the view", "view": "The view", "to": "End of the view"}
-    grips = {name: screen.page.get_by_role("slider", name=t) for name, t in titles.items()}
+    grips = {
+        name: screen.page.get_by_role("slider", name=t, exact=True) for name, t in titles.items()
+    }
     for grip, key, expected in (
         ("view", "ArrowRight", (2.1 * S, 4.1 * S)), ("from", "ArrowLeft", (2.0 * S, 4.1 * S)),
         ("to", "End", (2.0 * S, 6 * S)), ("view", "Home", (0, 4 * S)),
