@@ -75,8 +75,8 @@ class BurstFinder:
     def bursts(self) -> Bursts:
         """What was found."""
         none: Iterable[NDArray[np.int64]] = self._found or [np.empty((0, 5), np.int64)]
-        columns = np.concatenate(list(none)).T
-        return Bursts(*columns, queue_of_flow=self._queue_of_flow)
+        start_ns, queue, size, lost, others = np.concatenate(list(none)).T
+        return Bursts(start_ns, queue, size, lost, others, self._queue_of_flow)
 
     def _take(self, queue: int, cards: Arrays, until_ns: int) -> Arrays:
         """Note the bursts that began before a time; returns the packets that are still needed."""

@@ -138,6 +138,6 @@ def _draw(ax: Axes, cells: Sequence[Cell], marks: _Marks) -> None:
         label=marks.label,
         **BARS,
     )
-    for row, estimate in known:
-        ax.scatter(estimate.points, [row] * len(estimate.points), s=6, color=marks.colour,
+    for place, estimate in known:
+        ax.scatter(estimate.points, [place] * len(estimate.points), s=6, color=marks.colour,
                    alpha=0.6, linewidths=0, zorder=3)  # fmt: skip

@@ -132,7 +132,7 @@ def drops_with_holders(chunks: Iterable[Arrays], outlook: Outlook) -> Iterator[D
 
 def _none(parties: int) -> Drops:
     empty = np.empty(0, np.int64)
-    return Drops(*[empty] * 6, held=np.empty((parties, 0), np.int64))
+    return Drops(empty, empty, empty, empty, empty, empty, np.empty((parties, 0), np.int64))
 
 
 def _drops_of(chunk: Arrays, outlook: Outlook) -> Drops:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from nashbed.controlplane.contract.records import (
-    DROP_REASONS,
     KIND_DROPPED,
     MARK_CAPABLE,
     MARK_CE,
     MARK_REASON,
 )
+from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
@@ -27,7 +27,8 @@ def whole_marks(cards: Arrays) -> Arrays:
 def is_marked(cards: Arrays) -> NDArray[np.bool_]:
     """Which packets left with CE that the bottleneck set."""
     marked: NDArray[np.bool_] = (cards["marks"] & MARK_CE) != 0
-    return marked & (cards["kind"] != KIND_DROPPED)
+    departed: NDArray[np.bool_] = cards["kind"] != KIND_DROPPED
+    return marked & departed
 
 
 def is_capable(cards: Arrays) -> NDArray[np.bool_]:
