@@ -167,8 +167,8 @@ def _write_shares(ax: Axes, shares: NDArray[np.float64], middles: NDArray[np.flo
     """The share of each class in the drops of each, in the middle of their cells."""
     for row, column in np.ndindex(shares.shape):
         if np.isfinite(shares[row, column]):
-            ax.text(float(middles[column]), float(middles[row]), f"{shares[row, column]:.0f} %", ha="center",
-                    va="center", fontsize=10, fontweight="bold", color=INK,
+            ax.text(float(middles[column]), float(middles[row]), f"{shares[row, column]:.0f} %",
+                    ha="center", va="center", fontsize=10, fontweight="bold", color=INK,
                     bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0,
                           "boxstyle": "round,pad=0.2"})  # fmt: skip
 
