@@ -2,10 +2,10 @@
 
     .venv/bin/python -m tests.support.explorer_speed results/<run> [ZOOMS]
 
-Zooms are at random places (of one seed) of the run's first trial, of all of it, 10 %, 1 % and 0.1 %,
-and then by keys. A time is from the change of the view until the frame with the result is drawn.
-Memory is what /proc says: resident of the server, proportional (shared pages counted once) of the
-browser.
+Zooms are at random places (of one seed) of the run's first trial, of all of it, 10 %, 1 % and
+0.1 %, and then by keys. A time is from the change of the view until the frame with the result is
+drawn. Memory is what /proc says: resident of the server, proportional (shared pages counted once)
+of the browser.
 """
 
 from __future__ import annotations
