@@ -12,7 +12,6 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from nashbed.controlplane.store.tables import LATER
 from numpy.typing import NDArray
 
 from ..align.load import load_flows
@@ -171,6 +170,7 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
 def _can_mark(trial: SealedTrial) -> bool:
     """Whether packets of a trial can be marked: its postcards or bins then have columns for it."""
     return any(
-        trial.has(table) and set(LATER[table]) <= set(trial.lazy(table).collect_schema().names())
-        for table in ("postcards", "bins")
+        trial.has(table.name)
+        and {*table.marks} <= {*trial.lazy(table.name).collect_schema().names()}
+        for table in (POSTCARDS, BINS)
     )

@@ -342,7 +342,8 @@ class Run:
         """Serve a page on loopback that looks into the run, down to single packets.
 
         The page is at the `address` of what is returned once its `serve_forever` is called, here
-        or in a thread, until `shutdown`. The address has a token: only who knows it gets in.
+        or in a thread, until `shutdown`. The address has a token: only who knows it gets in. From
+        then on this process gives back to the system what it frees, where the C library can.
 
         Args:
             port: The port; 0: any that is free.
@@ -353,7 +354,11 @@ class Run:
         from nashbed.analysis.explore.content import Explorer  # noqa: PLC0415 - slow to import
         from nashbed.analysis.explore.server import ExplorerServer  # noqa: PLC0415
         from nashbed.analysis.pyramid.levels import user_cache  # noqa: PLC0415
+        from nashbed.controlplane.machine.process.memory import (  # noqa: PLC0415
+            keep_no_freed_memory,
+        )
 
+        keep_no_freed_memory()
         explorer = Explorer(self.path.resolve(), user_cache())
         try:
             return ExplorerServer(explorer, port)

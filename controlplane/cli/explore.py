@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..contract.errors import EXIT_OK
-from ..machine.process.memory import keep_no_freed_memory
 from .options import RunFolder, new_app
 
 app = new_app()
@@ -27,7 +26,6 @@ def explore(
     It serves a page on loopback until Ctrl-C. The address that it writes has a random token: only
     who knows it gets in. docs/explanation/explorer.md says what is shown.
     """
-    keep_no_freed_memory()  # before pyarrow is imported
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
     with open_run(run_dir).explore(port) as server:

@@ -58,6 +58,7 @@ def flow(number: int, cc: str = "cubic", start_ns: int = 0) -> Config:
         "start_ns": start_ns,
         "process": 0,
         "ecn": False,
+        "dscp": 0,
     }
 
 

@@ -63,7 +63,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     ]:
         del config[key]
     del config["flows"][0]["process"]
-    del config["flows"][0]["ecn"]
+    del config["flows"][0]["ecn"], config["flows"][0]["dscp"]
     effective = json.loads(check(json.dumps(config)).stdout)
     assert effective["t0_ns"] is None
     assert effective["sample_ns"] == 50_000_000
@@ -78,6 +78,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     assert effective["control_states"] == []
     assert effective["flows"][0]["process"] == 0
     assert effective["flows"][0]["ecn"] is False
+    assert effective["flows"][0]["dscp"] == 0
 
 
 TOP_LEVEL = [

@@ -25,7 +25,7 @@ def numbered(numbers: list[int]) -> list[Card]:
 
 def test_all_are_written_as_they_are(tmp_path: Path) -> None:
     noise = np.frombuffer(np.random.default_rng(1).bytes(40 * 1000), POSTCARD).copy()
-    noise["lane_seq"] = np.arange(1000)
+    noise["version"], noise["lane_seq"] = 1, np.arange(1000)
     stats = collect(tmp_path / "cards", CollectorConfig(), noise)
     assert stats == CollectorStats(seen=1000, written=1000, gaps=0, error=0)
     assert (tmp_path / "cards").read_bytes() == noise.tobytes()

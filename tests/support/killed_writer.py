@@ -227,6 +227,7 @@ def _report(folder: Path, text: str) -> None:
         summary=SimpleNamespace(measures=None, equilibria=None),
         correlation=None,
         taps=SimpleNamespace(compared=()),
+        sharing=(),
     )
     build._write(folder, findings, ("html", "svg"))
 

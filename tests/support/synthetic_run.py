@@ -219,7 +219,8 @@ MARKS = {table.name: {*table.marks, *table.queues} for table in (POSTCARDS, BINS
 
 def write_table(path: Path, name: str, columns: dict[str, Any]) -> None:
     """Write columns as the contract's table; what is not given is null or 0, marks left out."""
-    left_out = MARKS.get(name, set()) - columns.keys()
+    optional = MARKS.get(name, set())
+    left_out = {n for n in optional if n not in columns or np.all(np.isnan(columns[n]))}
     schema = pa.schema([field for field in TABLES[name] if field.name not in left_out])
     rows = len(next(iter(columns.values())))
     data = []

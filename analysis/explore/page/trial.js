@@ -106,7 +106,8 @@ class Column {
     if (this.samples && !this.samples.none) {
       const t = this.samples.t_ns.map((ns) => ns / 1e9);
       const [title, unit] = SENDER[view.show];
-      this.lines("sender", title, unit, t, layers, summed(layers, this.samples[view.show], 1, "sum"));
+      const series = this.samples[view.show];  // another one may have been chosen since, and is on its way
+      if (series) this.lines("sender", title, unit, t, layers, summed(layers, series, 1, "sum"));
       this.lines("rtt", "Smoothed RTT", "s", t, layers, summed(layers, this.samples.srtt, 1, "mean"));
       this.bands("states", "State", this.samples.t_ns);
     } else this.remove("sender", "rtt", "states");

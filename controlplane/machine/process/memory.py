@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 
 ARENAS, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
 """Parameters of glibc's mallopt(3)."""
@@ -13,7 +14,7 @@ each answer of the explorer would cost thousands of page faults. So much is kept
 
 
 def keep_no_freed_memory() -> bool:
-    """Have the C library, and pyarrow if it is imported later, give freed memory back at once.
+    """Have the C library, and pyarrow from now on, give freed memory back at once.
 
     They keep it otherwise, each thread for itself: of an explorer that answers with arrays of some
     MB from many threads, two thirds of its memory were such. What is allocated anew then costs
@@ -22,7 +23,9 @@ def keep_no_freed_memory() -> bool:
     Returns:
         Whether the C library can do that; only glibc can.
     """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # if it is imported later
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.set_memory_pool(arrow.system_memory_pool())
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False

@@ -245,29 +245,28 @@ def test_it_fits_narrow_and_wide_windows(
 def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path) -> None:
     screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
     screen.page.locator(".strip").scroll_into_view_if_needed()
-    strip = screen.page.locator(".strip").bounding_box()
-    mouse, y = screen.page.mouse, strip["y"] + strip["height"] / 2
-    at = [strip["x"] + strip["width"] * second / 6 for second in range(7)]
 
-    def drag(begin: float, end: float) -> None:
-        mouse.move(begin, y)
-        mouse.down()
-        mouse.move(end, y, steps=3)
-        mouse.up()
+    def drag(begin_s: float, end_s: float) -> None:
+        strip = screen.page.locator(".strip").bounding_box()  # panels above come and go
+        y = strip["y"] + strip["height"] / 2
+        screen.page.mouse.move(strip["x"] + strip["width"] * begin_s / 6, y)
+        screen.page.mouse.down()
+        screen.page.mouse.move(strip["x"] + strip["width"] * end_s / 6, y, steps=3)
+        screen.page.mouse.up()
 
     def settle(low: float, high: float) -> None:
         near = 0.05 * S
         screen.until(lambda: screen.span() == pytest.approx((low, high), abs=near))
 
-    drag(at[3], at[4])  # by its middle
+    drag(3, 4)  # by its middle
     settle(3 * S, 5 * S)
-    drag(at[5], at[6])  # its end
+    drag(5, 6)  # its end
     settle(3 * S, 6 * S)
-    drag(at[3], at[2])  # its beginning
+    drag(3, 2)  # its beginning
     settle(2 * S, 6 * S)
-    drag(at[4], at[1])  # by its middle, to the edge of the trial
+    drag(4, 1)  # by its middle, to the edge of the trial
     settle(0, 4 * S)
-    drag(at[5], at[6])  # beside it: a new one
+    drag(5, 6)  # beside it: a new one
     settle(5 * S, 6 * S)
     screen.page.keyboard.press("b")
     settle(0, 4 * S)

@@ -28,7 +28,6 @@ COMMENT = re.compile(
     r"(left|dropped) after (\d+) ns in the queue; arrived at (-?\d+) ns after t0, "
     r"(\d+) B before it; flow (\d+) \((\w+)\), postcard (\d+)(?:; (why: \w+|CE set here))?"
 )
-REASONS = ("limit", "early", "overflow", "threshold", "memory", "policer")
 
 
 def exact_ns(text: str) -> int:
@@ -73,7 +72,7 @@ def test_tshark_sees_what_the_postcards_say(whole: Selection, tmp_path: Path) ->
         assert int(ecn) == (3 if marks & 128 else 2 if marks & 64 else 0)
     assert {row[8] for row in rows} == {"0", "2", "3"}
     assert {COMMENT.fullmatch(row[7])[8] for row in rows} == {  # type: ignore[index]
-        None, "CE set here", *(f"why: {reason}" for reason in REASONS)}  # fmt: skip
+        None, "CE set here", *(f"why: {reason}" for reason in DROP_REASONS)}  # fmt: skip
 
 
 def test_without_marks_ecn_is_nothing(unmarked: Selection, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from nashbed.analysis.traces import Selection
 from nashbed.analysis.traces.arrivals import Retransmissions, by_arrival
 from nashbed.analysis.traces.perfetto import write_perfetto
 from nashbed.analysis.traces.queue_bins import BIN_NS, QueueBins
-from nashbed.controlplane.contract.records import DROP_REASONS, KIND_DROPPED, MARK_CE
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
+from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.store.finished_run import open_run
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 from tests.support.synthetic_run import SCENARIO, RunWriter, bins_of, write_table

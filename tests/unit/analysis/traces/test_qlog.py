@@ -15,7 +15,8 @@ import pytest
 from cddl_verifier import Validator
 from nashbed.analysis.traces import Selection
 from nashbed.analysis.traces.qlog import DROPPED, ECN_STATE, MARKED, METRICS, STATE, write_qlog
-from nashbed.controlplane.contract.records import DROP_REASONS, KIND_DROPPED, MARK_CAPABLE, MARK_CE
+from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CAPABLE, MARK_CE
+from nashbed.controlplane.contract.shared import DROP_REASONS
 
 SCHEMA = Validator(Path(__file__).with_name("qlog.cddl"))
 ROOTS = {"": "LogFileSeq", METRICS: "MetricsEvent", STATE: "StateEvent", DROPPED: "DroppedEvent",

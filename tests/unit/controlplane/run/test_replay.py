@@ -47,7 +47,7 @@ def test_tables_and_summary(
     }  # fmt: skip
     summary = json.loads((out / "replay.json").read_text())
     cards = pq.read_table(out / "postcards.parquet")
-    assert cards.schema.equals(POSTCARDS.without_marks().schema)
+    assert cards.schema.equals(POSTCARDS.without_marks().without_queues().schema)
     assert cards.num_rows == PACKETS == summary["departed"] + summary["dropped"]
     counters = pq.read_table(out / "counters.parquet").to_pydict()
     assert counters["flow"] == [0, 1, 2]
