@@ -11,6 +11,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.postcards import BINS, POSTCARDS
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 

@@ -14,6 +14,7 @@ from nashbed.analysis.traces import Selection
 from nashbed.analysis.traces.headers import Frames, ip_checksum
 from nashbed.analysis.traces.pcapng import write_pcapng
 from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.shared import DROP_REASONS
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader
@@ -67,7 +68,7 @@ def test_tshark_sees_what_the_postcards_say(whole: Selection, tmp_path: Path) ->
         assert int(found[7]) == cards["seq"][n]
         marks = int(cards["marks"][n])
         fate = "CE set here" if marks & 128 else None
-        fate = f"why: {REASONS[marks & 15]}" if dropped[n] else fate
+        fate = f"why: {DROP_REASONS[marks & 15]}" if dropped[n] else fate
         assert found[8] == fate
         assert int(ecn) == (3 if marks & 128 else 2 if marks & 64 else 0)
     assert {row[8] for row in rows} == {"0", "2", "3"}
