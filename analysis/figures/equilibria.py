@@ -134,7 +134,7 @@ def draw_ends_of_lead(
     found = [(x, each.flows, i) for x, each in points for i in _intervals(each)]
     if not found:
         return
-    middle = [n - ((i.low + i.high) / 2 if i.at is None else i.at) for _, n, i in found]
+    middle = [n - i.place for _, n, i in found]
     below = [m - (n - i.high) for m, (_, n, i) in zip(middle, found, strict=True)]
     above = [(n - i.low) - m for m, (_, n, i) in zip(middle, found, strict=True)]
     ax.errorbar([x for x, _, _ in found], middle, yerr=np.maximum([below, above], 0),

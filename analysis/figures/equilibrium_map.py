@@ -126,7 +126,5 @@ def _places(found: SettingEquilibria) -> list[float]:
     """Flows of the first strategy where the lead ends, else at the equilibria of the means."""
     if found.ends is not None and found.ends.intervals:
         total = found.flows
-        return sorted(
-            total - ((i.low + i.high) / 2 if i.at is None else i.at) for i in found.ends.intervals
-        )
+        return sorted(total - i.place for i in found.ends.intervals)
     return sorted(float(strategy_totals(v.state)[0]) for v in found.equilibria)

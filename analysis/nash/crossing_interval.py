@@ -65,6 +65,11 @@ class CrossingInterval:
     at: float | None
     sure: bool
 
+    @property
+    def place(self) -> float:
+        """Where the lead ends, or the middle of the interval where that is not known."""
+        return (self.low + self.high) / 2 if self.at is None else self.at
+
 
 @dataclass(frozen=True)
 class FittedLead:

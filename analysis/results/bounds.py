@@ -246,7 +246,7 @@ def _estimates(bound: EquilibriumBound, where: Where) -> list[float]:
     if not ends:
         return [span.low for span in _equilibrium_spans(bound, where)]
     flows = where.equilibria.flows
-    seconds = [(i.low + i.high) / 2 if i.at is None else i.at for i in ends if i.sure]
+    seconds = [i.place for i in ends if i.sure]
     return [_of_strategy(bound, where, k, flows) for k in seconds]
 
 

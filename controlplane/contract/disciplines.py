@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from pydantic import (
     BeforeValidator,
@@ -245,6 +247,44 @@ class DisciplineProgram(ContractModel):
         return {"name": self.name, **file, **dict(self.parameters)}
 
 
+class _Choice(Protocol):
+    """One of several keys with parameters, or a file of one's own with `params`."""
+
+    @property
+    def file(self) -> str | None:
+        """Its C file."""
+
+    @property
+    def params(self) -> dict[str, Value]:
+        """Values of its parameters."""
+
+
+def with_defaults(data: Any, names: Collection[str]) -> Any:
+    """A choice as written: of names, a key with nothing behind it has its defaults."""
+    if isinstance(data, dict):
+        return {k: {} if v is None and k in names else v for k, v in data.items()}
+    return data
+
+
+def check_choice(choice: _Choice, names: Iterable[str], write: str) -> None:
+    """Check that exactly one of some keys, or `file`, is given, and `params` with a file alone.
+
+    Args:
+        choice: What was read.
+        names: The keys of ours.
+        write: What to write instead, in words.
+
+    Raises:
+        ValueError: It is not so.
+    """
+    named = [name for name in (*names, "file") if getattr(choice, name) is not None]
+    if len(named) != 1:
+        what = f"has {' and '.join(named)}" if named else "names none"
+        raise ValueError(f"{what}; write {write}")
+    if choice.file is None and choice.params:
+        raise ValueError(f"params: are those of a file; write them under `{named[0]}` itself")
+
+
 class Discipline(ContractModel):
     """A queue discipline with its parameters: one of these keys.
 
@@ -274,18 +314,11 @@ class Discipline(ContractModel):
     @classmethod
     def _without_parameters(cls, data: Any) -> Any:
         """`codel:` with nothing behind it has its defaults."""
-        if isinstance(data, dict):
-            return {k: {} if v is None and k in DISCIPLINES else v for k, v in data.items()}
-        return data
+        return with_defaults(data, DISCIPLINES)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        named = [name for name in (*DISCIPLINES, "file") if getattr(self, name) is not None]
-        if len(named) != 1:
-            what = f"has {' and '.join(named)}" if named else "names none"
-            raise ValueError(f"{what}; write one discipline, such as codel, or {{file: ./mine.c}}")
-        if self.file is None and self.params:
-            raise ValueError(f"params: are those of a file; write them under `{named[0]}` itself")
+        check_choice(self, DISCIPLINES, "one discipline, such as codel, or {file: ./mine.c}")
         if self.file is not None:
             own_name(self.file)
         return self
@@ -407,22 +440,32 @@ def _by_name(value: Any) -> Any:
         return {"file": value}
     if value in DISCIPLINES:
         return {value: {}}
-    close = difflib.get_close_matches(value, DISCIPLINES, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    names = ", ".join(DISCIPLINES)
+    hint, names = did_you_mean(value, DISCIPLINES), ", ".join(DISCIPLINES)
     raise ValueError(f"{value!r} is unknown; {hint}write one of {names}, or {{file: ./mine.c}}")
 
 
-class _OrName:
-    """In the schema a name may stand for a discipline with its defaults."""
+def did_you_mean(value: str, names: Iterable[str]) -> str:
+    """The nearest of some names, as a question; empty: none is near."""
+    close = difflib.get_close_matches(value, list(names), n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
 
-    @classmethod
+
+@dataclass(frozen=True)
+class OrName:
+    """In the schema a name may stand for a choice with its defaults, a path for one's own.
+
+    Attributes:
+        names: The names.
+    """
+
+    names: tuple[str, ...]
+
     def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonObject:
-        names = {"type": "string", "enum": list(DISCIPLINES)}
+        names = {"type": "string", "enum": list(self.names)}
         return {"anyOf": [names, {"type": "string", "pattern": r".*\.c$"}, handler(schema)]}
 
 
-DisciplineSpec = Annotated[Discipline, BeforeValidator(_by_name), _OrName()]
+DisciplineSpec = Annotated[Discipline, BeforeValidator(_by_name), OrName(tuple(DISCIPLINES))]
 """A discipline as it is written: `codel`, `{codel: {target: 1ms}}`, `{file: ./mine.c}`."""

@@ -7,7 +7,6 @@ and a policy says how much of it each may have.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
@@ -15,21 +14,23 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import (
     BeforeValidator,
     Field,
-    GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
-from pydantic_core import CoreSchema
 
 from .disciplines import (
     DROPTAIL,
     SUFFIX,
     DisciplineProgram,
     DisciplineSpec,
+    OrName,
     Value,
+    check_choice,
+    did_you_mean,
     file_label,
     own_name,
+    with_defaults,
 )
 from .dscp import Dscp, dscp_text
 from .model import ContractModel, JsonObject, Name
@@ -94,20 +95,11 @@ class Memory(ContractModel):
     @classmethod
     def _without_parameters(cls, data: Any) -> Any:
         """`dynamic_threshold:` with nothing behind it has its defaults."""
-        if isinstance(data, dict):
-            return {k: {} if v is None and k in _BARE else v for k, v in data.items()}
-        return data
+        return with_defaults(data, _BARE)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        named = [name for name in (*TITLES, "file") if getattr(self, name) is not None]
-        if len(named) != 1:
-            what = f"has {' and '.join(named)}" if named else "names none"
-            raise ValueError(
-                f"{what}; write one policy, such as {{dynamic_threshold: {{alpha: 1}}}}"
-            )
-        if self.file is None and self.params:
-            raise ValueError(f"params: are those of a file; write them under `{named[0]}` itself")
+        check_choice(self, TITLES, "one policy, such as {dynamic_threshold: {alpha: 1}}")
         if self.file is not None and own_name(self.file) in TITLES:
             raise ValueError(f"file: {self.file}: nashbed has such a policy; rename the file")
         return self
@@ -177,27 +169,14 @@ def _policy_by_name(value: Any) -> Any:
         return {value: {}}
     if value == "static":
         raise ValueError("static: needs a limit for each queue; write {static: [1MB, 200kB]}")
-    close = difflib.get_close_matches(value, TITLES, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    names = ", ".join(_BARE)
+    hint, names = did_you_mean(value, TITLES), ", ".join(_BARE)
     raise ValueError(
         f"{value!r} is unknown; {hint}write one of {names}, {{static: [1MB, 200kB]}}, or "
         "{file: ./mine.c}"
     )
 
 
-class _OrPolicyName:
-    """In the schema a name may stand for a policy with its defaults."""
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonObject:
-        names = {"type": "string", "enum": list(_BARE)}
-        return {"anyOf": [names, {"type": "string", "pattern": r".*\.c$"}, handler(schema)]}
-
-
-MemorySpec = Annotated[Memory, BeforeValidator(_policy_by_name), _OrPolicyName()]
+MemorySpec = Annotated[Memory, BeforeValidator(_policy_by_name), OrName(_BARE)]
 """A policy as it is written: `complete_sharing`, `{dynamic_threshold: {alpha: 2}}`."""
 
 

@@ -79,9 +79,9 @@ params_json_read_named(const struct json_place *place, const json_t *value, stru
 	return error;
 }
 
-static int
-skip(const struct json_place *place, const struct json_field *field, const json_t *value,
-     void *target)
+int
+params_json_skip(const struct json_place *place, const struct json_field *field,
+		 const json_t *value, void *target)
 {
 	(void)place;
 	(void)field;
@@ -96,9 +96,9 @@ params_json_read(const struct json_place *place, const json_t *value,
 		 const struct aqm_param *params, void *config)
 {
 	struct json_field fields[NAMED_FIELDS + AQM_PARAMS_MAX] = {
-		{.name = "name", .read = skip},
-		{.name = "file", .read = skip, .optional = true},
-		{.name = "seed", .read = skip, .optional = true},
+		{.name = "name", .read = params_json_skip},
+		{.name = "file", .read = params_json_skip, .optional = true},
+		{.name = "seed", .read = params_json_skip, .optional = true},
 	};
 	char keys[AQM_PARAMS_MAX][KEY_BYTES];
 	struct json_place inner = *place;

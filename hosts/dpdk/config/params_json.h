@@ -26,6 +26,10 @@ int params_json_read_named(const struct json_place *place, const json_t *value,
 int params_json_read(const struct json_place *place, const json_t *value,
 		     const struct aqm_param *params, void *config);
 
+/* The reader of a field that is read elsewhere, and is only to be allowed. */
+int params_json_skip(const struct json_place *place, const struct json_field *field,
+		     const json_t *value, void *target);
+
 /* Into an object; what has no value is left out. */
 void params_json_write(json_t *object, const struct aqm_param *params, const void *config);
 

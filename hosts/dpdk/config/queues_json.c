@@ -129,25 +129,14 @@ read_limits(const struct json_place *place, const json_t *value, size_t n, uint6
 	return 0;
 }
 
-static int
-skip(const struct json_place *place, const struct json_field *field, const json_t *value,
-     void *target)
-{
-	(void)place;
-	(void)field;
-	(void)value;
-	(void)target;
-	return 0;
-}
-
 /* The parameters of the static policy are a list. */
 static int
 read_static(const struct json_place *place, const json_t *value, size_t n,
 	    struct memory_setup *setup)
 {
 	static const struct json_field static_fields[] = {
-		{.name = "name", .read = skip},
-		{.name = "limits_bytes", .read = skip},
+		{.name = "name", .read = params_json_skip},
+		{.name = "limits_bytes", .read = params_json_skip},
 	};
 	struct static_config *config = (struct static_config *)setup->config;
 

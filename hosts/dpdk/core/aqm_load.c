@@ -65,12 +65,22 @@ open_function(const char *path, const char *name, const char *missing, void **ob
 	return NULL;
 }
 
+/* Whether nothing is wrong with what a shared object exports; else it is closed. */
+static bool
+is_kept(void *object, const char *why, char *problem, size_t problem_bytes)
+{
+	if (why == NULL)
+		return true;
+	snprintf(problem, problem_bytes, "%s", why);
+	dlclose(object);
+	return false;
+}
+
 const struct aqm_ops *
 aqm_load(const char *path, char *problem, size_t problem_bytes)
 {
 	const struct aqm_ops *(*function)(void);
 	const struct aqm_ops *ops;
-	const char *why;
 	void *object;
 
 	*(void **)&function = open_function(path, "nashbed_aqm",
@@ -79,12 +89,7 @@ aqm_load(const char *path, char *problem, size_t problem_bytes)
 	if (function == NULL)
 		return NULL;
 	ops = function();
-	why = problem_of_aqm(ops);
-	if (why == NULL)
-		return ops;
-	snprintf(problem, problem_bytes, "%s", why);
-	dlclose(object);
-	return NULL;
+	return is_kept(object, problem_of_aqm(ops), problem, problem_bytes) ? ops : NULL;
 }
 
 const struct memory_ops *
@@ -92,7 +97,6 @@ memory_load(const char *path, char *problem, size_t problem_bytes)
 {
 	const struct memory_ops *(*function)(void);
 	const struct memory_ops *ops;
-	const char *why;
 	void *object;
 
 	*(void **)&function = open_function(path, MEMORY_FUNCTION,
@@ -101,12 +105,7 @@ memory_load(const char *path, char *problem, size_t problem_bytes)
 	if (function == NULL)
 		return NULL;
 	ops = function();
-	why = problem_of_memory(ops);
-	if (why == NULL)
-		return ops;
-	snprintf(problem, problem_bytes, "%s", why);
-	dlclose(object);
-	return NULL;
+	return is_kept(object, problem_of_memory(ops), problem, problem_bytes) ? ops : NULL;
 }
 
 bool
