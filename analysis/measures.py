@@ -69,8 +69,11 @@ class TrialMeasures:
         return None if drift is None else abs(drift) <= SETTLED_WITHIN
 
     def flow_mask(self, strategy: str | None = None, group: int | None = None) -> NDArray[np.bool_]:
-        """Which flows run a strategy and are of a group (None: any), shape (F,)."""
-        mask = np.ones(len(self.strategy), dtype=bool)
+        """Which flows of the mix run a strategy and are of a group (None: any), shape (F,).
+
+        Background is chosen by its group only.
+        """
+        mask = self.group < len(self.state) if group is None else np.ones(len(self.group), bool)
         if strategy is not None:
             mask &= np.array([name == strategy for name in self.strategy], dtype=bool)
         return mask if group is None else mask & (self.group == group)
@@ -170,13 +173,13 @@ class RunMeasures:
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """The flow groups' names."""
-        return tuple(group.name for group in self.run.scenario.flows)
+        """The names of the mix's flow groups."""
+        return tuple(group.name for group in self.run.scenario.mixed)
 
     @property
     def group_sizes(self) -> tuple[int, ...]:
-        """The flow groups' numbers of flows."""
-        return tuple(group.count for group in self.run.scenario.flows)
+        """The numbers of flows of the mix's flow groups."""
+        return tuple(group.count for group in self.run.scenario.mixed)
 
     def applied_rate(self, setting: Setting) -> int:
         """The applied rate of a setting in bit/s (the requested one before any trial ran)."""

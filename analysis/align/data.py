@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from nashbed.controlplane.contract.shared import CONSTANTS
 from numpy.typing import NDArray
 
 from ..errors import NotMeasuredError
@@ -143,6 +144,7 @@ class TrialData:
         samples: TCP_INFO samples (None: not recorded).
         bursts: Bursts that came to one of several queues (None: there is one queue, or not every
             packet is known).
+        mixed_groups: How many flow groups are part of the mix; they are the first ones.
     """
 
     window_ns: tuple[int, int]
@@ -157,11 +159,17 @@ class TrialData:
     queue: QueueTotals | None
     samples: FlowSamples | None
     bursts: Bursts | None = None
+    mixed_groups: int = CONSTANTS.groups_per_lane
 
     @property
     def flows(self) -> int:
         """Number of flows F."""
         return len(self.strategy)
+
+    @property
+    def mixed(self) -> NDArray[np.bool_]:
+        """Which flows are part of the mix and not background, shape (F,)."""
+        return self.group < self.mixed_groups
 
     @property
     def length_ns(self) -> int:

@@ -96,6 +96,7 @@ def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
         goodput=_goodput(trial, scenario, len(order)),
         queue=None,
         samples=_samples(trial, len(order)),
+        mixed_groups=len(record.mix),
     )
 
 
@@ -109,7 +110,9 @@ def _spans(record: TrialRecord, cc: NDArray[Any], group: NDArray[Any]) -> FloatA
         if span.first_byte_ns is not None and span.last_byte_ns is not None
     }
     kinds = zip(group, cc, strict=True)
-    return np.array([lengths.get((int(g), str(c)), np.nan) for g, c in kinds], float)
+    spans = np.array([lengths.get((int(g), str(c)), np.nan) for g, c in kinds], float)
+    spans[group >= len(record.mix)] = record.duration_ns
+    return spans
 
 
 def sampled_one_in(scenario: Scenario) -> int:

@@ -59,7 +59,7 @@ def quick_campaign(scenario: Scenario, settings: Sequence[Setting], at_once: int
 
 
 def _game(scenario: Scenario, setting: Setting, start: Start) -> Game:
-    sizes = tuple(group.count for group in scenario.flows)
+    sizes = tuple(group.count for group in scenario.mixed)
     fair_share = setting.rate_bps / sum(sizes)
     return Game(sizes, len(scenario.strategies), fair_share, _hints(scenario, setting, start))
 

@@ -29,4 +29,4 @@ def payoffs_of_trial(folder: Path, scenario: Scenario) -> Payoffs:
     """
     measures = measure_trial(open_trial(folder), scenario)
     utility = utility_of(scenario.equilibrium.utility)
-    return payoffs_of(measures, scenario.strategies, len(scenario.flows), utility)
+    return payoffs_of(measures, scenario.strategies, len(scenario.mixed), utility)

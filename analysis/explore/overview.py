@@ -27,7 +27,7 @@ POSTCARD_TABLES = ("postcards", "bins", "flow_samples", "goodput")
 def run_overview(run: FinishedRun) -> JsonObject:
     """The run for the page: every setting, mix and sealed trial, and what could not be read."""
     scenario = run.scenario
-    groups = [group.name for group in scenario.flows]
+    groups = [group.name for group in scenario.mixed]
     broken = [{"id": each.id, "problem": each.problem} for each in run.damaged]
     unreadable: dict[str, str] = {}
     settings = [_setting(run, setting, groups, unreadable) for setting in run.settings]
@@ -151,7 +151,7 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
         "overhead_bytes": record.applied.overhead_bytes,
         "setting": trial.setting.label,
         "mix": state_text(
-            mix_state(record.mix, strategies), strategies, [g.name for g in run.scenario.flows]
+            mix_state(record.mix, strategies), strategies, [g.name for g in run.scenario.mixed]
         ),
         "tables": [name for name in POSTCARD_TABLES if trial.has(name)],
         "postcards": record.postcards,

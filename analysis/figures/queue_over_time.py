@@ -129,6 +129,9 @@ def _draw_layers(
             rows = rows.sum(axis=0, keepdims=True)
         layers.append(rows)
         colours += shades(colour_of(strategy, measures.strategies), len(rows))
+    if not trial.flow_mask().all():
+        layers.append(bytes_[~trial.flow_mask()].sum(axis=0, keepdims=True))
+        colours += shades(MUTED, 1)
     ax.stackplot(
         bins.middles_ns / NS_PER_S,
         np.concatenate(layers) / 1e3,
@@ -175,6 +178,8 @@ def _legend(
         for s, n in counts.items()
         if n
     ]
+    if background := int((~trial.flow_mask()).sum()):
+        handles.append(Patch(color=MUTED, label=f"background ({counted(background, 'flow')})"))
     for ax in below:
         handles += ax.get_legend_handles_labels()[0]
     figure.legend(handles=handles, loc="outside lower center", ncols=3 if below else 4)

@@ -146,7 +146,7 @@ def jain_index(values: NDArray[np.float64]) -> float:
 
 
 def _jain_of_trial(trial: TrialData) -> float:
-    return jain_index(np.asarray(PER_FLOW.compute(trial)))
+    return jain_index(np.asarray(PER_FLOW.compute(trial))[trial.mixed])
 
 
 JAIN = Metric(
@@ -154,7 +154,7 @@ JAIN = Metric(
     title="Jain's index",
     unit="1",
     scope="trial",
-    definition="(sum x)^2 / (n sum x^2) of the flows' throughputs.",
+    definition="(sum x)^2 / (n sum x^2) of the throughputs of the mix's flows.",
     source="Jain, Chiu, Hawe, DEC-TR-301, 1984",
     compute=_jain_of_trial,
 )
@@ -192,7 +192,7 @@ def _drift_of_trial(trial: TrialData) -> float:
     goodput = trial.need_goodput()
     if trial.spans_ns is None:
         check_cover(goodput, trial.window_ns)
-    mine = np.array(trial.strategy)
+    mine = np.where(trial.mixed, np.array(trial.strategy), "")
     drifts = [
         drift(
             goodput.t_ns,
@@ -200,7 +200,7 @@ def _drift_of_trial(trial: TrialData) -> float:
             goodput.interval_ns,
             trial.window_ns,
         )
-        for strategy in dict.fromkeys(trial.strategy)
+        for strategy in dict.fromkeys(mine[trial.mixed].tolist())
     ]
     return max(drifts, key=abs)
 

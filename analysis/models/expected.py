@@ -33,7 +33,7 @@ def mixes_of(scenario: Scenario, setting: Setting) -> Mixes | None:
         of = {CUBIC: flows - bbr, BBR: bbr}
         return tuple(of.get(name, 0) for name in scenario.strategies)
 
-    one_group = len(scenario.flows) == 1 and flows > 1
+    one_group = len(scenario.mixed) == 1 and flows > 1
     both = {CUBIC, BBR} <= set(scenario.strategies)
     if not (one_group and both) or problem_of(scenario, setting, (counts(1),)):
         return None

@@ -133,7 +133,7 @@ def _planned_s(scenario: Scenario, state: State, second: str) -> dict[str, list[
     """CUBIC and the second CCA -> planned start of each of their flows."""
     starts: dict[str, list[float]] = {CUBIC: [], second: []}
     index = 0
-    for group, counts in zip(scenario.flows, state, strict=True):
+    for group, counts in zip(scenario.mixed, state, strict=True):
         for strategy, count in zip(scenario.strategies, counts, strict=True):
             for number in range(index, index + count):
                 planned_ns = planned_start_ns(scenario.start, strategy, number)

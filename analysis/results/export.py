@@ -119,12 +119,13 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> JsonObject:
 def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[JsonObject]:
     rtts = trial.trial.setting.base_rtt_ns
     names = [name for name, metric in METRICS.items() if metric.scope == "flow"]
+    groups = [group.name for group in measures.run.scenario.flows]
     return [
         {
             "trial": trial.trial.id,
             "setting": trial.trial.setting.label,
             "flow": flow,
-            "group": measures.group_names[trial.group[flow]],
+            "group": groups[trial.group[flow]],
             "strategy": strategy,
             "base_rtt_ns": rtts[trial.group[flow]],
         }

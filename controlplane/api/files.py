@@ -13,7 +13,8 @@ from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, par
 from nashbed.controlplane.config.load import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.model import ContractModel
-from nashbed.controlplane.contract.scenario import CcaInFile, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.strategy import CcaInFile
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
 from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED

@@ -51,7 +51,7 @@ def find_ccas(
     written = written_files(scenario)
     own = files_in(testbed)
     ccas, problems = [], []
-    for name in scenario.model.strategies:
+    for name in scenario.model.ccas:
         try:
             source = _source_of(name, written, own, kernels_own, shipped)
             if source is not None:

@@ -5,19 +5,14 @@ It never names a machine, a port or a target: the testbed file does.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
     Field,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
     model_validator,
 )
 
-from .cca import SUFFIX as CCA_SUFFIX
-from .cca import cca_name
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -44,7 +39,9 @@ from .queues import (
     check_shares,
 )
 from .shared import CONSTANTS
+from .strategy import Strategy
 from .target import Arrivals, LimitCounts
+from .traffic import OF_MIX, check_background_start, check_order
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -68,41 +65,6 @@ KernelRelease = Annotated[
     str, BeforeValidator(_quoted), Field(pattern=r"^[0-9]+(\.[0-9]+)*$", max_length=32)
 ]
 """The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
-
-
-class CcaInFile(str):
-    """The name of a CCA that was written as the path of its file.
-
-    Attributes:
-        path: The path, as written.
-    """
-
-    path: str
-
-    def __new__(cls, name: str, path: str) -> Self:
-        """Name it."""
-        made = super().__new__(cls, name)
-        made.path = path
-        return made
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        """What a copy is made of."""
-        return type(self), (str(self), self.path)
-
-
-def _strategy_name(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """A CCA that is written as the path of its file has the file's name from here on."""
-    if isinstance(value, str) and value.endswith(CCA_SUFFIX):
-        return CcaInFile(check(cca_name(value)), value)
-    return check(value) if not isinstance(value, CcaInFile) else value
-
-
-Strategy = Annotated[
-    StrategyName,
-    WrapValidator(_strategy_name),
-    WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*\.c)$"}),
-]
-"""A congestion control, written by its name or as the path of its C file."""
 
 
 class Bottleneck(ContractModel):
@@ -202,6 +164,9 @@ class FlowGroup(ContractModel):
         random_loss: Share of packets lost at random on the forward path, before the queue.
         dscp: The DSCP that its senders set (IP_TOS), by name (ef, af41, cs5, le) or as 0 to 63.
             Left out: none, which is 0.
+        strategy: `of_mix`: its flows run the strategies that the mix says. A CCA by its name: they
+            all run this one; the group then is no part of the mix, but background, and stands
+            behind the groups of the mix.
     """
 
     name: Name
@@ -210,6 +175,12 @@ class FlowGroup(ContractModel):
     start_offset: Duration = Duration(0)
     random_loss: Share = Share(0)
     dscp: Dscp | None = None
+    strategy: StrategyName = OF_MIX
+
+    @property
+    def mixed(self) -> bool:
+        """Whether its flows are part of the mix; if not, they are background."""
+        return self.strategy == OF_MIX
 
     @model_validator(mode="after")
     def _check(self) -> FlowGroup:
@@ -764,9 +735,25 @@ class Scenario(ContractModel):
     reference: tuple[ReferenceSeries, ...] = ()
 
     @property
+    def mixed(self) -> tuple[FlowGroup, ...]:
+        """The flow groups of the mix; they stand before all others."""
+        return tuple(group for group in self.flows if group.mixed)
+
+    @property
     def total_flows(self) -> int:
-        """Flows of one trial."""
+        """Flows of one trial that are part of the mix."""
+        return sum(group.count for group in self.mixed)
+
+    @property
+    def most_flows(self) -> int:
+        """Flows of one trial, background included."""
         return sum(group.count for group in self.flows)
+
+    @property
+    def ccas(self) -> tuple[str, ...]:
+        """Every CCA that flows run: the strategies, and those of background groups."""
+        fixed = (group.strategy for group in self.flows if not group.mixed)
+        return tuple(dict.fromkeys((*self.strategies, *fixed)))
 
     @property
     def longest(self) -> Duration:
@@ -829,10 +816,11 @@ def _check_names(scenario: Scenario) -> None:
         raise ValueError("flows: two groups have the same name; name each group differently")
     if len(set(scenario.strategies)) != len(scenario.strategies):
         raise ValueError("strategies: a congestion control is listed twice; remove one of them")
-    if scenario.total_flows > MAX_FLOWS:
+    if scenario.most_flows > MAX_FLOWS:
         raise ValueError(
-            f"flows: {scenario.total_flows} flows in all are too many; write at most {MAX_FLOWS}"
+            f"flows: {scenario.most_flows} flows in all are too many; write at most {MAX_FLOWS}"
         )
+    check_order(scenario)
 
 
 def _check_times(scenario: Scenario) -> None:
@@ -911,7 +899,10 @@ def _check_whole(scenario: Scenario, latest: Duration) -> None:
 
 
 def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: FlowGroup) -> None:
-    latest = _latest_start(scenario, start)
+    latest = _latest_start(scenario, start) if group.mixed else Duration(0)
+    if not group.mixed:
+        check_background_start(scenario, i, group)
+        return
     if scenario.window == "whole":
         _check_whole(scenario, latest)
         return
@@ -931,9 +922,9 @@ def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: Flo
 
 
 def _check_sweep(scenario: Scenario) -> None:
-    if scenario.sweep.base_rtt is not None and len(scenario.flows) > 1:
+    if scenario.sweep.base_rtt is not None and len(scenario.mixed) > 1:
         raise ValueError(
-            "sweep.base_rtt: needs a scenario with one flow group; remove it, or the other groups"
+            "sweep.base_rtt: needs one flow group in the mix; remove it, or the other groups"
         )
     for rate in scenario.sweep.rate or ():
         if rate.bps == 0:
@@ -1003,7 +994,7 @@ def _check_several(scenario: Scenario) -> None:
 
 
 def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
-    known = [*scenario.strategies, *(group.name for group in scenario.flows)]
+    known = [*scenario.ccas, *(group.name for group in scenario.flows)]
     for index, queue in enumerate(queues.queues):
         for name in queue.flows or ():
             if name not in known:
@@ -1035,7 +1026,7 @@ def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
     return [
         FlowKind(strategy, group.name, group.dscp)
         for group in scenario.flows
-        for strategy in scenario.strategies
+        for strategy in (scenario.strategies if group.mixed else (group.strategy,))
     ]
 
 
@@ -1052,8 +1043,8 @@ def _check_mixes(scenario: Scenario) -> None:
 
 
 def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
-    if len(scenario.flows) != 1:
-        raise ValueError("sweep.mixes: pairs need a scenario with one flow group")
+    if len(scenario.mixed) != 1:
+        raise ValueError("sweep.mixes: pairs need a scenario with one flow group in the mix")
     most, flows = max(mixes.second or (0,)), scenario.flows[0].count
     if most > flows:
         raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
@@ -1071,9 +1062,9 @@ def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
     if len(scenario.strategies) != 2:
         return "with more than two strategies write a mapping, e.g. {cubic: 4, bbr: 3, reno: 3}"
     counts = (mix,) if isinstance(mix, int) else mix
-    if len(counts) != len(scenario.flows):
-        return f"{counted(len(counts), 'number')} for {counted(len(scenario.flows), 'flow group')}"
-    for count, group in zip(counts, scenario.flows, strict=True):
+    if len(counts) != len(scenario.mixed):
+        return f"{counted(len(counts), 'number')} for {counted(len(scenario.mixed), 'flow group')}"
+    for count, group in zip(counts, scenario.mixed, strict=True):
         if count > group.count:
             flows = f"{count} {scenario.strategies[1]} flows"
             return f"{flows}, but group {group.name!r} has {group.count}"
@@ -1081,7 +1072,7 @@ def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
 
 
 def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
-    if len(scenario.flows) != 1:
+    if len(scenario.mixed) != 1:
         return "a mapping needs a scenario with one flow group"
     unknown = sorted(set(mix) - set(scenario.strategies))
     if unknown:
@@ -1100,13 +1091,13 @@ def _check_named_strategies(scenario: Scenario) -> None:
             raise ValueError(
                 f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
             )
-        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.flows}) < 2:
+        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.mixed}) < 2:
             raise ValueError(
                 f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
                 "or add a group"
             )
         group = getattr(bound, "group", None)
-        if group is not None and group not in {g.name for g in scenario.flows}:
+        if group is not None and group not in {g.name for g in scenario.mixed}:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
         _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
@@ -1117,13 +1108,14 @@ def _check_ecn(scenario: Scenario) -> None:
     hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
     listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
     for name in listed:
-        if name not in {*scenario.strategies, *groups}:
-            known = ", ".join([*scenario.strategies, *groups])
+        if name not in {*scenario.ccas, *groups}:
+            known = ", ".join([*scenario.ccas, *groups])
             raise ValueError(
                 f"hosts.ecn: {name!r} is neither a strategy nor a flow group ({known})"
             )
-    for strategy in sorted(NEED_ECN.intersection(scenario.strategies)):
-        if not all(hosts.negotiates_ecn(strategy, group) for group in groups):
+    for kind in _flow_kinds(scenario):
+        strategy = kind.strategy
+        if strategy in NEED_ECN and not hosts.negotiates_ecn(strategy, kind.group):
             raise ValueError(
                 f"strategies: {strategy} needs ECN; write `hosts: {{ecn: [{strategy}]}}`"
             )

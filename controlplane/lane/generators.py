@@ -100,7 +100,8 @@ class Generators:
         """Wait for the end of both; returns their last reports."""
         steadiness = self._end_when_settled(t0_ns)
         attempt = self._attempt
-        end_ns = t0_ns + span_ns(attempt.scenario, attempt.trial) + drain_ns(attempt.trial)
+        scenario, trial = attempt.scenario, attempt.trial
+        end_ns = t0_ns + span_ns(scenario, trial) + drain_ns(scenario, trial)
         sink = self._await_end("sink", SinkReport, end_ns)
         sender = self._await_end("sender", SenderReport, end_ns)
         in_order = self._in_order
@@ -203,7 +204,8 @@ class Settling:
         """Take a report in; returns whether the trial may end."""
         totals: dict[Kind, int] = defaultdict(int)
         for flow, arrived in zip(self._flows, progress.bytes, strict=True):
-            totals[flow.group, flow.cc] += arrived
+            if flow.mixed:
+                totals[flow.group, flow.cc] += arrived
         cycle = {kind: total - self._before[kind] for kind, total in totals.items()}
         self._before = totals
         self.steadiness = self._watch.take(cycle)

@@ -63,6 +63,7 @@ class TrialFlow:
         ecn: Whether it asks for ECN.
         dscp: What its sockets set; 0: nothing.
         queue: Which of several queues its flow entry says; BY_DSCP: its packets' DSCP does.
+        mixed: Whether it is part of the mix; if not, it is background.
     """
 
     index: int
@@ -78,6 +79,7 @@ class TrialFlow:
     ecn: bool = False
     dscp: int = 0
     queue: int = 0
+    mixed: bool = True
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Attempt:
     @property
     def first_flow(self) -> int:
         """Flow table id of flow 0: every lane has a range of its own."""
-        return self.lane * len(self.flows)
+        return self.lane * self.scenario.most_flows
 
     @property
     def raw_telemetry(self) -> Path:
@@ -173,7 +175,7 @@ def make_attempt(
 def trial_flows(
     scenario: Scenario, trial: PlannedTrial, seed: int, lane: int
 ) -> tuple[TrialFlow, ...]:
-    """The flows of a trial on a lane; group by group, strategy by strategy.
+    """The flows of a trial on a lane; group by group, strategy by strategy, background last.
 
     Args:
         scenario: Says how flows start.
@@ -181,32 +183,44 @@ def trial_flows(
         seed: The attempt's seed; each flow's jitter has a seed of its own.
         lane: The lane, for addresses.
     """
-    kinds = [
-        (mix, cc)
-        for mix in trial.mix
-        for cc in (name for name, count in mix.counts.items() for _ in range(count))
-    ]
-    process_of = processes([(mix.group, cc) for mix, cc in kinds])
-    return tuple(
-        TrialFlow(
-            index=index,
-            group=mix.group,
-            group_name=mix.name,
-            cc=cc,
-            base_rtt_ns=trial.setting.base_rtt_ns[mix.group],
-            src=sender_address(lane, mix.group),
-            dst=receiver_address(lane, mix.group),
-            sport=FIRST_SENDER_PORT + index,
-            start_ns=start_ns(
-                scenario, scenario.flows[mix.group], cc, index, trial.repetition, seed
-            ),
-            process=process_of[index],
-            ecn=scenario.hosts.negotiates_ecn(cc, mix.name),
-            dscp=scenario.flows[mix.group].dscp or 0,
-            queue=entry_queue(trial, FlowKind(cc, mix.name, scenario.flows[mix.group].dscp)),
+    kinds = _kinds(scenario, trial)
+    process_of = processes(kinds)
+    flows = []
+    for index, (number, cc) in enumerate(kinds):
+        group = scenario.flows[number]
+        flows.append(
+            TrialFlow(
+                index=index,
+                group=number,
+                group_name=group.name,
+                cc=cc,
+                base_rtt_ns=trial.setting.base_rtt_ns[number],
+                src=sender_address(lane, number),
+                dst=receiver_address(lane, number),
+                sport=FIRST_SENDER_PORT + index,
+                start_ns=start_ns(scenario, group, cc, index, trial.repetition, seed),
+                process=process_of[index],
+                ecn=scenario.hosts.negotiates_ecn(cc, group.name),
+                dscp=group.dscp or 0,
+                queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
+                mixed=group.mixed,
+            )
         )
-        for index, (mix, cc) in enumerate(kinds)
-    )
+    return tuple(flows)
+
+
+def _kinds(scenario: Scenario, trial: PlannedTrial) -> list[tuple[int, str]]:
+    """Group and strategy of each flow: those of the mix, then background."""
+    kinds = [
+        (mix.group, cc)
+        for mix in trial.mix
+        for cc, count in mix.counts.items()
+        for _ in range(count)
+    ]
+    for number, group in enumerate(scenario.flows):
+        if not group.mixed:
+            kinds += [(number, group.strategy)] * group.count
+    return kinds
 
 
 def start_ns(
@@ -214,7 +228,8 @@ def start_ns(
 ) -> int:
     """When a flow starts after the common start t0.
 
-    An iperf3 process decides by itself when its flows start: 0.
+    An iperf3 process decides by itself when its flows start: 0. Background starts at its group's
+    offset: the scenario's start is that of the mix.
 
     Args:
         scenario: Says how flows start.
@@ -227,9 +242,10 @@ def start_ns(
     if scenario.start == "iperf3":
         return 0
     settles = isinstance(scenario.duration, SettledDuration)
-    most = most_jitter_ns(scenario.start, scenario.start_jitter, settles, repetition)
+    start = scenario.start if group.mixed else "together"
+    most = most_jitter_ns(start, scenario.start_jitter, settles and group.mixed, repetition)
     jitter = random.Random(derive(seed, "start", index)).randint(0, most)  # noqa: S311 - no secret
-    return group.start_offset.ns + planned_start_ns(scenario.start, strategy, index) + jitter
+    return group.start_offset.ns + planned_start_ns(start, strategy, index) + jitter
 
 
 def processes(flows: Sequence[tuple[int, str]]) -> list[int]:
@@ -297,8 +313,8 @@ def generator_config(role: str, attempt: Attempt) -> JsonObject:
         "span_ns": span_ns(scenario, attempt.trial),
         "sample_ns": scenario.telemetry.tcp_info.ns,
         "interval_ns": scenario.telemetry.goodput.ns,
-        "drain_ns": drain_ns(attempt.trial),
-        "read_bytes": read_bytes(attempt.trial),
+        "drain_ns": drain_ns(scenario, attempt.trial),
+        "read_bytes": read_bytes(scenario, attempt.trial),
         "read_interval_ns": scenario.hosts.read_interval.ns,
         "progress_ns": progress_ns(scenario, attempt.trial),
         "connect_timeout_ns": connect_timeout_ns(scenario, attempt.trial),
@@ -347,32 +363,32 @@ def overtaken_for_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     """
     discipline, setting = trial.program.discipline, trial.setting
     if setting.queues is not None:
-        return scenario.longest.ns + drain_ns(trial)
+        return scenario.longest.ns + drain_ns(scenario, trial)
     if discipline is None or discipline.name in IN_ORDER:
         return 0
-    longest_ns = scenario.longest.ns + drain_ns(trial)
+    longest_ns = scenario.longest.ns + drain_ns(scenario, trial)
     if discipline.name not in DISCIPLINES:
         return longest_ns
-    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    flows = scenario.most_flows
     empties_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     return min(longest_ns, 2 * max(10, flows) * empties_ns)
 
 
-def drain_ns(trial: PlannedTrial) -> int:
+def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     """How long after the senders' end the last byte may reach a sink: queue, RTT, margin.
 
     Flows are ended one after the other: thousands of them take the sender a while.
     """
     setting = trial.setting
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
-    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    flows = scenario.most_flows
     return queue_ns + 2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS + flows * END_NS
 
 
-def read_bytes(trial: PlannedTrial) -> int:
+def read_bytes(scenario: Scenario, trial: PlannedTrial) -> int:
     """How much of a flow waits at a sink before it is read."""
     setting = trial.setting
-    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    flows = scenario.most_flows
     share = bytes_in_flight(setting.rate_bps, min(setting.base_rtt_ns)) // flows
     least, most = READ_BYTES
     return min(most, max(least, share // 8))
@@ -385,7 +401,7 @@ def connect_timeout_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     setting = trial.setting
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     a_stream_ns = max(setting.base_rtt_ns) + queue_ns
-    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.total_flows * a_stream_ns)
+    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.most_flows * a_stream_ns)
 
 
 def span_ns(scenario: Scenario, trial: PlannedTrial) -> int:

@@ -72,7 +72,7 @@ def make_plan(
         available = replace(UNLIMITED_RESOURCES, memory_bytes=memory_bytes)
     lanes = most_at_once(trials, _lanes(scenario, testbed, capabilities), available)
     trial_ns = scenario.longest.ns
-    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)
+    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.most_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
     number, mixes = len(trials), None
@@ -88,7 +88,7 @@ def make_plan(
         search=scenario.equilibrium.search,
         expected_trials=number,
         expected_mixes=mixes,
-        flows_per_trial=scenario.total_flows,
+        flows_per_trial=scenario.most_flows,
         trial_ns=trial_ns,
         lanes=lanes,
         estimated_seconds=seconds,
@@ -218,9 +218,9 @@ def _check_setting(
             f"{', '.join(capabilities.postcards)}, not as {scenario.telemetry.mode} "
             "(telemetry.postcards)"
         )
-    if scenario.total_flows > capabilities.flows:
+    if scenario.most_flows > capabilities.flows:
         raise ConfigError(
-            f"{where}: {scenario.total_flows} flows, but the flow table has "
+            f"{where}: {scenario.most_flows} flows, but the flow table has "
             f"{capabilities.flows} entries (dataplane.flow_capacity)"
         )
     if not capabilities.isolated and held_packets(setting) > testbed.dataplane.loop_packets:
@@ -288,4 +288,4 @@ def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> 
     lanes = testbed.capacity.lanes
     if capabilities.isolated:
         return lanes
-    return max(1, min(lanes, capabilities.lanes, capabilities.flows // scenario.total_flows))
+    return max(1, min(lanes, capabilities.lanes, capabilities.flows // scenario.most_flows))

@@ -60,7 +60,7 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
         return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes]
     number = math.prod(
         math.comb(group.count + len(scenario.strategies) - 1, len(scenario.strategies) - 1)
-        for group in scenario.flows
+        for group in scenario.mixed
     )
     if number > MAX_MIXES:
         raise ConfigError(
@@ -69,7 +69,7 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
         )
     per_group = [
         [_group_mix(scenario, index, counts) for counts in _compositions(scenario, index)]
-        for index in range(len(scenario.flows))
+        for index in range(len(scenario.mixed))
     ]
     return list(itertools.product(*per_group))
 

@@ -60,7 +60,7 @@ def require_strategies(
         HostError: One line for each thing that this machine lacks to run `ccas`.
     """
     files = {cca.name for cca in ccas}
-    others = [name for name in scenario.model.strategies if name not in files]
+    others = [name for name in scenario.model.ccas if name not in files]
     loadable = not testbed.is_virtual
     check_strategies(others, scenario.name, kernels_own(testbed), loadable)
     if not testbed.is_virtual:

@@ -123,9 +123,10 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
     """Judge whether the shares of a fixed-length trial were steady."""
     attempt = measured.attempt
-    kinds = [(flow.group, flow.cc) for flow in attempt.flows]
+    kinds = [(flow.group, flow.cc) for flow in attempt.flows if flow.mixed]
+    goodput = goodput[goodput["flow"] < len(kinds)]
     cycle_ns = probe_rtt_cycle_ns(attempt.trial)
-    end_ns = min(flow.end_ns or 0 for flow in measured.sender.flows)
+    end_ns = min(flow.end_ns or 0 for flow in measured.sender.flows[: len(kinds)])
     if end_ns // cycle_ns < LEAST_CYCLES:
         return None
     cycles = cycles_of_goodput(goodput, kinds, cycle_ns, end_ns)

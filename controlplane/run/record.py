@@ -46,7 +46,7 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
         warmup_ns=scenario.warmup.ns,
         window_ns=measured.window_ns,
         window=scenario.window,
-        spans=spans(attempt.flows, measured.sender, measured.sink),
+        spans=spans([flow for flow in attempt.flows if flow.mixed], measured.sender, measured.sink),
         steadiness=steadiness,
         postcards=attempt.telemetry().mode,
         started_utc=measured.started_utc,

@@ -145,7 +145,8 @@ class TrialRunner:
     ) -> tuple[Counters, DisturbanceTotals, TelemetryTotals]:
         """Wait until nothing is queued or delayed, then stop all that is recorded."""
         attempt = self._attempt
-        counters = lane.drained(drain_ns(attempt.trial) / 1e9 + DRAIN_TIMEOUT_S, attempt.id)
+        drain_s = drain_ns(attempt.scenario, attempt.trial) / 1e9
+        counters = lane.drained(drain_s + DRAIN_TIMEOUT_S, attempt.id)
         disturbances = lane.write_disturbances(attempt.folder)
         for capture in captures:
             capture.stop()

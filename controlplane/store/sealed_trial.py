@@ -112,10 +112,12 @@ def open_trial(path: Path) -> SealedTrial:
 
 
 def _check_flows(trial: SealedTrial) -> None:
-    """Check that the flows are numbered 0.. and are as many as the mix says."""
-    flows = trial.arrays("flows", ["flow"])["flow"]
+    """Check that the flows are numbered 0.., the mix's as many as it says, then background."""
+    flows = trial.arrays("flows", ["flow", "group"])
     expected = sum(sum(group.counts.values()) for group in trial.record.mix)
-    if sorted(flows.tolist()) != list(range(expected)):
+    mixed = flows["flow"][flows["group"] < len(trial.record.mix)]
+    known = sorted(flows["flow"].tolist()) == list(range(len(flows["flow"])))
+    if not known or sorted(mixed.tolist()) != list(range(expected)):
         problem = f"does not hold the flows 0 to {expected - 1} of the mix"
         raise damaged(trial.path / "flows.parquet", problem, TRIAL_REMEDY)
 

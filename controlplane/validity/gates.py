@@ -91,20 +91,23 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     Starvation is an outcome: a flow that sits out retransmission timeouts still competes. It is
     enough that it was sending before the window and until its end, and that it was seen in the
     first and in the last part of the window: by a packet that reached the bottleneck (even to be
-    dropped), or by a sample of its socket with data yet to be sent or acknowledged.
+    dropped), or by a sample of its socket with data yet to be sent or acknowledged. Background
+    that begins late does so by plan, and is looked at from then on.
     """
-    own = _own_windows(trial)
+    own, edges = _own_windows(trial), trial.evidence.edges
     problems = []
     for flow in trial.attempt.flows:
         report = trial.sender.flows[flow.index]
         begin, end = own[flow.group, flow.cc]
+        late = not flow.mixed and flow.start_ns > begin
+        begin = flow.start_ns + START_MARGIN_NS if late else begin
         start_ns, end_ns = report.start_ns, report.end_ns
         if report.error is not None:
             problems.append(f"flow {flow.index}: {report.error}")
         elif start_ns is None or start_ns > begin or end_ns is None or end_ns < end:
             problems.append(f"flow {flow.index} sent from {start_ns} to {end_ns} ns")
-        elif not (trial.evidence.edges.first[flow.index] and trial.evidence.edges.last[flow.index]):
-            part = "end" if trial.evidence.edges.first[flow.index] else "beginning"
+        elif not ((late or edges.first[flow.index]) and edges.last[flow.index]):
+            part = "end" if late or edges.first[flow.index] else "beginning"
             problems.append(
                 f"flow {flow.index} ({flow.cc}) sent nothing at the {part}, and had nothing to send"
             )

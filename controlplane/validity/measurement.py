@@ -146,7 +146,7 @@ class TrialMeasurement:
 def measured_window(
     scenario: Scenario, sender: SenderReport, steadiness: Steadiness | None
 ) -> tuple[int, int]:
-    """The window in which a trial is measured, in ns after t0.
+    """The window in which a trial is measured, in ns after t0: that of the mix's flows.
 
     Args:
         scenario: Says which part counts.
@@ -155,8 +155,9 @@ def measured_window(
     """
     if isinstance(scenario.duration, SettledDuration) and steadiness is not None:
         return steadiness.window_ns
-    starts = _known(flow.start_ns for flow in sender.flows)
-    ends = _known(flow.end_ns for flow in sender.flows)
+    flows = sender.flows[: scenario.total_flows]
+    starts = _known(flow.start_ns for flow in flows)
+    ends = _known(flow.end_ns for flow in flows)
     if scenario.window == "whole":
         return min(starts), max(ends)
     if scenario.start == "iperf3":
