@@ -69,6 +69,15 @@ BBR's gains are in 1/256; all bbr_ fields are zero where has_bbr is 0."""
 GOODPUT = _dtype("goodput_record")
 """Bytes that a sink read from one flow in the interval that ends at t_ns."""
 
+SEGMENT = _dtype("segment_record")
+"""One segment of a video, 56 bytes; CLOCK_MONOTONIC, and 0 where it never came."""
+
+SENT_DATAGRAM = _dtype("sent_datagram")
+"""One datagram that a sender sent, 24 bytes."""
+
+ARRIVED_DATAGRAM = _dtype("arrived_datagram")
+"""One datagram that a sink received, 16 bytes."""
+
 DISTURBANCE = _dtype("disturbance_record")
 """How a lane's frames were held up in one bin of `disturbance_bin_ns`, 72 bytes."""
 

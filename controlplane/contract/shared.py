@@ -79,6 +79,9 @@ class Constants:
         exit_internal: Exit code: a mistake of ours.
         flow_samples_file: A sender's flow_sample records.
         goodput_file: A sink's goodput_record records.
+        segments_file: A sender's segment_record records, where it has video.
+        sent_file: A sender's sent_datagram records, where it has datagrams.
+        arrived_file: A sink's arrived_datagram records, likewise.
         probed_file: A prober's probed records.
         seen_file: A reflector's seen records.
         postcards_file: A replay's postcards.
@@ -131,6 +134,9 @@ class Constants:
     exit_internal: int
     flow_samples_file: str
     goodput_file: str
+    segments_file: str
+    sent_file: str
+    arrived_file: str
     probed_file: str
     seen_file: str
     postcards_file: str

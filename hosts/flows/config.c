@@ -116,6 +116,14 @@ static const struct json_list state_list = {
 	.count_offset = offsetof(struct config, state_count),
 };
 
+static const struct json_list application_list = {
+	.items = "applications",
+	.fields = application_fields,
+	.n_fields = APPLICATION_FIELDS,
+	.item_bytes = sizeof(struct application),
+	.count_offset = offsetof(struct config, application_count),
+};
+
 #define FIELD(key, member, reader, ...)                                                            \
 	JSON_FIELD(struct config, key, member, reader, ##__VA_ARGS__)
 
@@ -143,6 +151,8 @@ static const struct json_field config_fields[] = {
 	      .optional = true),
 	FIELD("control_states", states, json_read_list, .max = CCA_STATES_MAX, .list = &state_list,
 	      .optional = true),
+	FIELD("applications", applications, json_read_list, .max = APPLICATIONS_MAX,
+	      .list = &application_list, .optional = true),
 	FIELD("flows", flows, json_read_list, .min = 1, .max = FLOW_CAPACITY_MAX,
 	      .list = &flow_list),
 };
@@ -213,6 +223,25 @@ refuse_wrong_processes(const struct config *config, const struct json_place *flo
 	return 0;
 }
 
+/* One application for a group at the most; iperf3 has none. */
+static int
+check_applications(const struct config *config, const struct json_place *applications)
+{
+	for (size_t i = 0; i < config->application_count; i++) {
+		struct json_place place = json_place_of_item(applications, i);
+
+		if (config->control_count > 0)
+			return json_place_error(applications, "cannot go with control connections");
+		if (application_check(&config->applications[i], &place) < 0)
+			return -1;
+		for (size_t j = 0; j < i; j++)
+			if (config->applications[j].group == config->applications[i].group)
+				return json_place_error(
+					&place, "has the same group as applications[%zu]", j);
+	}
+	return 0;
+}
+
 static int
 check_flows(const struct config *config, const struct json_place *flows)
 {
@@ -230,6 +259,7 @@ config_load(struct config *config, const char *path, struct failure *failure)
 {
 	struct json_place place = {.source = path, .failure = failure};
 	struct json_place flows = json_place_of_key(&place, "flows");
+	struct json_place applications = json_place_of_key(&place, "applications");
 	json_t *root = json_load(path, failure);
 	int result;
 
@@ -241,7 +271,9 @@ config_load(struct config *config, const char *path, struct failure *failure)
 	json_decref(root);
 	if (config->span_ns < config->duration_ns)
 		config->span_ns = config->duration_ns;
-	return result < 0 ? -1 : check_flows(config, &flows);
+	if (result < 0 || check_applications(config, &applications) < 0)
+		return -1;
+	return check_flows(config, &flows);
 }
 
 void
@@ -289,6 +321,7 @@ config_to_json(const struct config *config)
 	json_t *flows = json_array();
 	json_t *controls = json_array();
 	json_t *states = json_array();
+	json_t *applications = json_array();
 	json_t *t0 = config->t0_ns == T0_FROM_STDIN ? json_null() : json_integer(config->t0_ns);
 
 	for (size_t i = 0; i < config->flow_count; i++)
@@ -299,8 +332,11 @@ config_to_json(const struct config *config)
 		json_array_append_new(states,
 				      json_pack("{s:s, s:I}", "cc", config->states[i].cc, "map_id",
 						(json_int_t)config->states[i].map_id));
+	for (size_t i = 0; i < config->application_count; i++)
+		json_array_append_new(applications, application_to_json(&config->applications[i]));
 	return json_pack(
-		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
+		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o, "
+		"s:o}",
 		"role", config->role == ROLE_SENDER ? "sender" : "sink", "lane",
 		(json_int_t)config->lane, "t0_ns", t0, "duration_ns",
 		(json_int_t)config->duration_ns, "span_ns", (json_int_t)config->span_ns,
@@ -310,7 +346,33 @@ config_to_json(const struct config *config)
 		(json_int_t)config->read_bytes, "read_interval_ns",
 		(json_int_t)config->read_interval_ns, "connect_timeout_ns",
 		(json_int_t)config->connect_timeout_ns, "out", config->out, "controls", controls,
-		"control_states", states, "flows", flows);
+		"control_states", states, "applications", applications, "flows", flows);
+}
+
+const struct application *
+config_application(const struct config *config, const struct flow_config *flow)
+{
+	for (size_t i = 0; i < config->application_count; i++)
+		if (config->applications[i].group == flow->group)
+			return &config->applications[i];
+	return NULL;
+}
+
+bool
+config_is_udp(const struct config *config, const struct flow_config *flow)
+{
+	const struct application *application = config_application(config, flow);
+
+	return application != NULL && application->kind == APPLICATION_UDP;
+}
+
+bool
+config_has(const struct config *config, enum application_kind kind)
+{
+	for (size_t i = 0; i < config->application_count; i++)
+		if (config->applications[i].kind == kind)
+			return true;
+	return false;
 }
 
 const char *

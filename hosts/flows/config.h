@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "application.h"
 #include "common/failure.h"
 
 #define CC_NAME_BYTES 16 /* TCP_CA_NAME_MAX of the kernel */
@@ -64,6 +65,8 @@ struct config {
 	size_t control_count; /* 0: every flow starts at a time of its own */
 	struct cca_state_config states[CCA_STATES_MAX];
 	size_t state_count;
+	struct application applications[APPLICATIONS_MAX];
+	size_t application_count;
 	struct flow_config *flows;
 	size_t flow_count;
 };
@@ -73,6 +76,16 @@ void config_free(struct config *config);
 
 /* The effective configuration, every default filled in: a new reference. */
 json_t *config_to_json(const struct config *config);
+
+/* What limits a flow; NULL: it sends bulk data. */
+const struct application *config_application(const struct config *config,
+					     const struct flow_config *flow);
+
+/* Whether it sends datagrams. */
+bool config_is_udp(const struct config *config, const struct flow_config *flow);
+
+/* Whether any flow of the configuration does so, or has an application of a kind. */
+bool config_has(const struct config *config, enum application_kind kind);
 
 /* "flow 3 (bbr, 10.64.0.1:10003 -> 10.65.0.1:5001)" */
 const char *flow_name(const struct flow_config *flow, char text[static FLOW_NAME_BYTES]);

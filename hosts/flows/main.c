@@ -95,8 +95,15 @@ struct field {
 #define SAMPLE_FIELD(ctype, type, name) {#name, #type, offsetof(struct flow_sample, name)},
 #define GOODPUT_FIELD(ctype, type, name) {#name, #type, offsetof(struct goodput_record, name)},
 
+#define SEGMENT_FIELD(ctype, type, name) {#name, #type, offsetof(struct segment_record, name)},
+#define SENT_FIELD(ctype, type, name) {#name, #type, offsetof(struct sent_datagram, name)},
+#define ARRIVED_FIELD(ctype, type, name) {#name, #type, offsetof(struct arrived_datagram, name)},
+
 static const struct field sample_fields[] = {FLOW_SAMPLE_FIELDS(SAMPLE_FIELD)};
 static const struct field goodput_fields[] = {GOODPUT_RECORD_FIELDS(GOODPUT_FIELD)};
+static const struct field segment_fields[] = {SEGMENT_RECORD_FIELDS(SEGMENT_FIELD)};
+static const struct field sent_fields[] = {SENT_DATAGRAM_FIELDS(SENT_FIELD)};
+static const struct field arrived_fields[] = {ARRIVED_DATAGRAM_FIELDS(ARRIVED_FIELD)};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -115,13 +122,28 @@ layout_to_json(size_t record_bytes, const struct field *fields, size_t count)
 static int
 print_layouts(struct failure *failure)
 {
-	json_t *layouts = json_pack("{s:o, s:o}", FLOW_SAMPLES_FILE,
-				    layout_to_json(sizeof(struct flow_sample), sample_fields,
-						   COUNT(sample_fields)),
-				    GOODPUT_FILE,
-				    layout_to_json(sizeof(struct goodput_record), goodput_fields,
-						   COUNT(goodput_fields)));
+	static const struct {
+		const char *file;
+		size_t record_bytes;
+		const struct field *fields;
+		size_t count;
+	} files[] = {
+		{FLOW_SAMPLES_FILE, sizeof(struct flow_sample), sample_fields,
+		 COUNT(sample_fields)},
+		{GOODPUT_FILE, sizeof(struct goodput_record), goodput_fields,
+		 COUNT(goodput_fields)},
+		{SEGMENTS_FILE, sizeof(struct segment_record), segment_fields,
+		 COUNT(segment_fields)},
+		{SENT_FILE, sizeof(struct sent_datagram), sent_fields, COUNT(sent_fields)},
+		{ARRIVED_FILE, sizeof(struct arrived_datagram), arrived_fields,
+		 COUNT(arrived_fields)},
+	};
+	json_t *layouts = json_object();
 
+	for (size_t i = 0; i < COUNT(files); i++)
+		json_object_set_new(layouts, files[i].file,
+				    layout_to_json(files[i].record_bytes, files[i].fields,
+						   files[i].count));
 	return json_print(layouts, failure);
 }
 

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/events.h"
+#include "sender_applications.h"
 #include "sender_connect.h"
 #include "sender_flow.h"
 #include "sender_process.h"
@@ -113,7 +114,7 @@ wait_for_t0(struct session *session)
 
 /* Each phase returns 0 also when a signal ended it. */
 static int
-run_phases(struct sender_flows *all, struct processes *processes)
+run_phases(struct sender_flows *all, struct processes *processes, struct applications *applications)
 {
 	if (sender_flows_open_sockets(all) < 0)
 		return -1;
@@ -123,7 +124,9 @@ run_phases(struct sender_flows *all, struct processes *processes)
 		return -1;
 	if (wait_for_t0(&all->session) < 0)
 		return -1;
-	if (sender_transmit(all, processes) < 0)
+	if (sender_transmit(all, processes, applications) < 0)
+		return -1;
+	if (applications_finish(applications) < 0)
 		return -1;
 	if (record_file_close(&all->samples, all->session.failure) < 0)
 		return -1;
@@ -136,11 +139,14 @@ int
 sender_run(const struct config *config, struct failure *failure)
 {
 	struct processes processes = {0};
+	struct applications applications = APPLICATIONS_CLOSED;
 	struct sender_flows all;
 	int status = -1;
 
-	if (sender_flows_open(&all, config, failure) == 0 && processes_form(&processes, &all) == 0)
-		status = run_phases(&all, &processes);
+	if (sender_flows_open(&all, config, failure) == 0 &&
+	    processes_form(&processes, &all) == 0 && applications_open(&applications, &all) == 0)
+		status = run_phases(&all, &processes, &applications);
+	applications_close(&applications);
 	processes_free(&processes);
 	sender_flows_close(&all);
 	return status;

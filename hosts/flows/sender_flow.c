@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "served.h"
 #include "tcp_socket.h"
+#include "udp_socket.h"
 
 /*
  * Unsent data waiting in the kernel, over all flows and per flow. The kernel asks for more when
@@ -19,10 +20,13 @@
 #define UNSENT_MIN_BYTES (64u << 10)
 #define UNSENT_MAX_BYTES (4u << 20)
 
-/* At most this much per flow and event, so that no flow waits long for its turn. */
-#define WRITE_BYTES (128u << 10)
+/*
+ * The same of a flow that is to be silent while it is off: what waits in the kernel is still sent
+ * then.
+ */
+#define UNSENT_ON_OFF_BYTES UNSENT_MIN_BYTES
 
-static const char bulk_data[WRITE_BYTES];
+const char sender_flow_zeros[WRITE_BYTES];
 
 static unsigned int
 unsent_bytes_per_flow(size_t flow_count)
@@ -47,6 +51,7 @@ allocate_flows(struct sender_flows *all, const struct config *config)
 			.watch.fd = -1,
 			.all = all,
 			.config = &config->flows[i],
+			.application = config_application(config, &config->flows[i]),
 			.min_rtt_us = UINT32_MAX,
 		};
 	return 0;
@@ -89,6 +94,18 @@ sender_flows_close(struct sender_flows *all)
 	session_close(&all->session);
 }
 
+bool
+sender_flow_is_udp(const struct sender_flow *flow)
+{
+	return flow->application != NULL && flow->application->kind == APPLICATION_UDP;
+}
+
+bool
+sender_flow_is_sampled(const struct sender_flow *flow)
+{
+	return flow->state == FLOW_RUNNING && !sender_flow_is_udp(flow);
+}
+
 static int
 read_cc(struct sender_flow *flow)
 {
@@ -101,18 +118,35 @@ read_cc(struct sender_flow *flow)
 			   strerror(errno));
 }
 
+static int
+open_tcp(struct sender_flow *flow)
+{
+	bool pauses = flow->application != NULL && flow->application->kind == APPLICATION_ON_OFF;
+	unsigned int unsent = pauses ? UNSENT_ON_OFF_BYTES : flow->all->unsent_bytes;
+	struct failure *failure = flow->all->session.failure;
+
+	flow->watch.fd = tcp_socket_open(flow->config, unsent, failure);
+	if (flow->watch.fd < 0 || read_cc(flow) < 0)
+		return -1;
+	return flow->config->ecn ? tcp_socket_ask_for_ecn(flow->watch.fd, failure) : 0;
+}
+
+/* What a flow of datagrams runs has no name in the kernel: it is said as it was asked for. */
+static int
+open_udp(struct sender_flow *flow)
+{
+	memcpy(flow->cc_applied, flow->config->cc, sizeof(flow->cc_applied));
+	flow->watch.fd = udp_socket_open(flow->config, flow->all->session.failure);
+	return flow->watch.fd < 0 ? -1 : 0;
+}
+
 int
 sender_flows_open_sockets(struct sender_flows *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		struct sender_flow *flow = &all->flows[i];
 
-		flow->watch.fd =
-			tcp_socket_open(flow->config, all->unsent_bytes, all->session.failure);
-		if (flow->watch.fd < 0 || read_cc(flow) < 0)
-			return -1;
-		if (flow->config->ecn &&
-		    tcp_socket_ask_for_ecn(flow->watch.fd, all->session.failure) < 0)
+		if ((sender_flow_is_udp(flow) ? open_udp(flow) : open_tcp(flow)) < 0)
 			return -1;
 		if (flow->config->dscp > 0 &&
 		    tcp_socket_set_dscp(flow->watch.fd, flow->config, all->session.failure) < 0)
@@ -212,6 +246,11 @@ sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_connec
 {
 	const struct sockaddr_in *destination = &flow->config->destination;
 
+	if (sender_flow_is_udp(flow)) { /* nobody answers */
+		flow->state = FLOW_CONNECTED;
+		flow->all->connected++;
+		return 0;
+	}
 	flow->connecting_ns = now_ns;
 	flow->connected = connected;
 	flow->owner = owner;
@@ -226,7 +265,7 @@ sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_connec
 int
 sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 {
-	int result = read_sample(flow);
+	int result = sender_flow_is_udp(flow) ? 0 : read_sample(flow);
 
 	served_give_back(flow->all->session.service, flow->watch.fd);
 	tcp_socket_abort(flow->watch.fd);
@@ -237,9 +276,8 @@ sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 	return result;
 }
 
-/* The connection is gone. */
-static int
-lose(struct sender_flow *flow, int error, int64_t now_ns)
+int
+sender_flow_lose(struct sender_flow *flow, int error, int64_t now_ns)
 {
 	flow->error = error != 0 ? error : ECONNRESET;
 	flow->all->lost++;
@@ -249,10 +287,11 @@ lose(struct sender_flow *flow, int error, int64_t now_ns)
 static int
 supply(struct sender_flow *flow, int64_t now_ns)
 {
-	if (send(flow->watch.fd, bulk_data, sizeof(bulk_data), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	if (send(flow->watch.fd, sender_flow_zeros, sizeof(sender_flow_zeros),
+		 MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
 	    errno == EAGAIN || errno == EINTR)
 		return 0;
-	return lose(flow, errno, now_ns);
+	return sender_flow_lose(flow, errno, now_ns);
 }
 
 static int
@@ -261,21 +300,50 @@ wants_data(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
 
 	if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)
-		return lose(flow, tcp_socket_error(watch->fd), now_ns);
+		return sender_flow_lose(flow, tcp_socket_error(watch->fd), now_ns);
 	return supply(flow, now_ns);
+}
+
+static void
+run(struct sender_flow *flow, int (*ready)(struct watch *, uint32_t, int64_t))
+{
+	flow->state = FLOW_RUNNING;
+	flow->started_ns = clock_now_ns();
+	flow->watch.ready = ready;
+}
+
+int
+sender_flow_send_bulk(struct sender_flow *flow, int64_t now_ns)
+{
+	if (served_take(flow->all->session.service, flow->watch.fd, NASHBED_FLOWS_SEND))
+		return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
+	if (loop_change(&flow->all->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
+		return -1;
+	return supply(flow, now_ns);
+}
+
+int
+sender_flow_pause_bulk(struct sender_flow *flow)
+{
+	served_give_back(flow->all->session.service, flow->watch.fd);
+	return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
 }
 
 int
 sender_flow_start(struct sender_flow *flow)
 {
-	flow->state = FLOW_RUNNING;
-	flow->started_ns = clock_now_ns();
-	flow->watch.ready = wants_data;
-	if (served_take(flow->all->session.service, flow->watch.fd, NASHBED_FLOWS_SEND))
-		return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
-	if (loop_change(&flow->all->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
-		return -1;
-	return supply(flow, flow->started_ns);
+	run(flow, wants_data);
+	return sender_flow_send_bulk(flow, flow->started_ns);
+}
+
+int
+sender_flow_begin(struct sender_flow *flow,
+		  int (*ready)(struct watch *watch, uint32_t events, int64_t now_ns))
+{
+	run(flow, ready != NULL ? ready : wants_data);
+	if (sender_flow_is_udp(flow))
+		return 0;
+	return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
 }
 
 int
@@ -292,19 +360,13 @@ sender_flow_sample(struct sender_flow *flow, uint64_t tick)
 	return read_sample(flow) < 0 ? -1 : sender_flow_record(flow, tick);
 }
 
-static bool
-is_running(const struct sender_flow *flow)
-{
-	return flow->state == FLOW_RUNNING;
-}
-
 int
 sender_flows_sample(struct sender_flows *all, uint64_t tick)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		if (is_running(&all->flows[i]))
+		if (sender_flow_is_sampled(&all->flows[i]))
 			all->rows[n++].fd = all->flows[i].watch.fd;
 	if (served_sample(all->session.service, all->rows, n) < 0)
 		return failure_set(all->session.failure, EXIT_STATUS_INTERNAL, "%s: %s",
@@ -313,7 +375,7 @@ sender_flows_sample(struct sender_flows *all, uint64_t tick)
 	for (size_t i = 0; i < all->count; i++) {
 		struct sender_flow *flow = &all->flows[i];
 
-		if (!is_running(flow))
+		if (!sender_flow_is_sampled(flow))
 			continue;
 		tcp_sample_take(&all->rows[n++], flow->state_of_cc, &flow->last);
 		finish_sample(flow);

@@ -44,6 +44,8 @@ struct sender_flow {
 	struct watch watch;
 	struct sender_flows *all;
 	const struct flow_config *config;
+	const struct application *application; /* NULL: bulk data */
+	void *user;			       /* what its application knows of it */
 	enum sender_flow_state state;
 	sender_flow_connected connected;
 	void *owner;
@@ -65,6 +67,12 @@ int sender_flows_open(struct sender_flows *all, const struct config *config,
 		      struct failure *failure);
 void sender_flows_close(struct sender_flows *all);
 
+/* Whether it sends datagrams: then it has no connection and no TCP state. */
+bool sender_flow_is_udp(const struct sender_flow *flow);
+
+/* Whether its TCP state is read at each tick now. */
+bool sender_flow_is_sampled(const struct sender_flow *flow);
+
 /* Open every flow's socket. */
 int sender_flows_open_sockets(struct sender_flows *all);
 
@@ -74,6 +82,19 @@ int sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_co
 
 /* Begin to send bulk data. A connection that breaks from here on is a flow that is lost. */
 int sender_flow_start(struct sender_flow *flow);
+
+/* The same in two: it runs, but sends nothing; and it sends bulk data, or stops that. */
+int sender_flow_begin(struct sender_flow *flow,
+		      int (*ready)(struct watch *watch, uint32_t events, int64_t now_ns));
+int sender_flow_send_bulk(struct sender_flow *flow, int64_t now_ns);
+int sender_flow_pause_bulk(struct sender_flow *flow);
+
+/* The connection is gone. */
+int sender_flow_lose(struct sender_flow *flow, int error, int64_t now_ns);
+
+/* At most this much is written at once, so that no flow waits long for its turn: zeros. */
+#define WRITE_BYTES (128u << 10)
+extern const char sender_flow_zeros[WRITE_BYTES];
 
 /* Read the flow's TCP state and write it as the sample of a tick. */
 int sender_flow_sample(struct sender_flow *flow, uint64_t tick);

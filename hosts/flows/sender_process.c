@@ -267,13 +267,13 @@ begin_end(struct processes *p, struct process *process, int64_t now_ns)
 static int
 end_flow(const struct process *process, struct sender_flow *flow)
 {
-	bool was_running = flow->state == FLOW_RUNNING;
+	bool was_sampled = sender_flow_is_sampled(flow);
 
 	if (flow->watch.fd < 0)
 		return 0;
 	if (sender_flow_end(flow, clock_now_ns()) < 0)
 		return -1;
-	return process->ends_at_tick && was_running ? sender_flow_record(flow, process->end_tick) :
+	return process->ends_at_tick && was_sampled ? sender_flow_record(flow, process->end_tick) :
 						      0;
 }
 

@@ -12,6 +12,7 @@
 struct transmission {
 	struct sender_flows *all;
 	struct processes *processes;
+	struct applications *applications;
 	struct sender_flow **by_start;
 	size_t next_start; /* the count of flows: all have been started, or have servers to do it */
 	uint64_t tick;
@@ -48,6 +49,13 @@ next_start_ns(const struct transmission *t)
 }
 
 static int
+start_flow(struct transmission *t, struct sender_flow *flow, int64_t now_ns)
+{
+	return flow->application == NULL ? sender_flow_start(flow) :
+					   applications_start(t->applications, flow, now_ns);
+}
+
+static int
 start_flows(struct transmission *t, int64_t now_ns)
 {
 	if (has_servers(t) && next_start_ns(t) <= now_ns) {
@@ -55,7 +63,7 @@ start_flows(struct transmission *t, int64_t now_ns)
 		return processes_dial(t->processes, now_ns);
 	}
 	for (int started = 0; started < STEP_FLOWS && next_start_ns(t) <= now_ns; started++)
-		if (sender_flow_start(t->by_start[t->next_start++]) < 0)
+		if (start_flow(t, t->by_start[t->next_start++], now_ns) < 0)
 			return -1;
 	return 0;
 }
@@ -84,7 +92,7 @@ sample_flows(struct transmission *t)
 	for (int sampled = 0; sampled < STEP_FLOWS && sampling_under_way(t); sampled++) {
 		struct sender_flow *flow = &t->all->flows[t->next_sample++];
 
-		if (flow->state == FLOW_RUNNING && sender_flow_sample(flow, t->tick) < 0)
+		if (sender_flow_is_sampled(flow) && sender_flow_sample(flow, t->tick) < 0)
 			return -1;
 	}
 	return 0;
@@ -103,6 +111,7 @@ next_ns(const void *owner)
 	int64_t sample_ns = sampling_under_way(t) ? NOW : grid_next_ns(&t->all->ticks);
 	int64_t start_ns = earlier(next_start_ns(t), processes_connect_deadline_ns(t->processes));
 
+	start_ns = earlier(start_ns, applications_next_ns(t->applications));
 	return earlier(earlier(start_ns, sample_ns), processes_next_end_ns(t->processes));
 }
 
@@ -115,7 +124,7 @@ do_what_is_due(void *owner, int64_t now_ns)
 		return processes_end_flows(t->processes, now_ns);
 	if (now_ns >= processes_connect_deadline_ns(t->processes))
 		return sender_connect_too_late(t->all);
-	if (start_flows(t, now_ns) < 0)
+	if (start_flows(t, now_ns) < 0 || applications_due(t->applications, now_ns) < 0)
 		return -1;
 	if (!sampling_under_way(t) && grid_next_ns(&t->all->ticks) <= now_ns)
 		begin_sampling(t, now_ns);
@@ -159,10 +168,15 @@ order_by_start(struct transmission *t)
 }
 
 int
-sender_transmit(struct sender_flows *all, struct processes *processes)
+sender_transmit(struct sender_flows *all, struct processes *processes,
+		struct applications *applications)
 {
 	static const struct agenda agenda = {next_ns, do_what_is_due, all_ended};
-	struct transmission transmission = {.all = all, .processes = processes};
+	struct transmission transmission = {
+		.all = all,
+		.processes = processes,
+		.applications = applications,
+	};
 	int result;
 
 	if (!session_t0_known(&all->session)) /* a signal came first */

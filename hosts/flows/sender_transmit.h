@@ -3,9 +3,11 @@
 #ifndef FLOWS_SENDER_TRANSMIT_H
 #define FLOWS_SENDER_TRANSMIT_H
 
+#include "sender_applications.h"
 #include "sender_process.h"
 
 /* Returns 0 also when a signal ended it, and then every flow has ended, too. */
-int sender_transmit(struct sender_flows *all, struct processes *processes);
+int sender_transmit(struct sender_flows *all, struct processes *processes,
+		    struct applications *applications);
 
 #endif

@@ -40,7 +40,7 @@ allocate_flows(struct sink *sink, const struct config *config)
 static int
 open_sink(struct sink *sink, const struct config *config, struct failure *failure)
 {
-	*sink = (struct sink){.goodput = RECORD_FILE_CLOSED};
+	*sink = (struct sink){.goodput = RECORD_FILE_CLOSED, .datagrams = RECORD_FILE_CLOSED};
 	if (session_open(&sink->session, config, failure) < 0 || allocate_flows(sink, config) < 0)
 		return -1;
 	sink_form_servers(sink);
@@ -58,6 +58,7 @@ close_sink(struct sink *sink)
 		if (sink->listeners[i].watch.fd >= 0)
 			tcp_socket_abort(sink->listeners[i].watch.fd);
 	sink_close_servers(sink);
+	sink_datagrams_close(sink);
 	for (size_t i = 0; i < sink->flow_count; i++)
 		if (sink->flows[i].watch.fd >= 0)
 			tcp_socket_abort(sink->flows[i].watch.fd);
@@ -189,6 +190,8 @@ finish(struct sink *sink, int64_t now_ns)
 	for (size_t i = 0; i < sink->flow_count; i++)
 		if (sink->flows[i].watch.fd >= 0 && sink_flow_finish(&sink->flows[i], now_ns) < 0)
 			return -1;
+	if (sink_datagrams_read(sink, now_ns) < 0)
+		return -1;
 	sink->over = true;
 	return write_interval(sink, sink->interval_ends.next);
 }
@@ -291,7 +294,7 @@ count_until_end(struct sink *sink)
 static int
 run_phases(struct sink *sink)
 {
-	if (sink_listen(sink) < 0)
+	if (sink_listen(sink) < 0 || sink_datagrams_open(sink) < 0)
 		return -1;
 	if (report_listening(sink) < 0)
 		return -1;
@@ -299,7 +302,8 @@ run_phases(struct sink *sink)
 		return -1;
 	if (count_until_end(sink) < 0)
 		return -1;
-	if (record_file_close(&sink->goodput, sink->session.failure) < 0)
+	if (record_file_close(&sink->goodput, sink->session.failure) < 0 ||
+	    record_file_close(&sink->datagrams, sink->session.failure) < 0)
 		return -1;
 	if (report_end(sink) < 0)
 		return -1;

@@ -19,6 +19,12 @@ struct listener {
 	bool grants_ecn; /* to whoever asks */
 };
 
+/* Where the datagrams of flows arrive. */
+struct datagram_sink {
+	struct watch watch;
+	struct sink *sink;
+};
+
 enum sink_flow_end {
 	NEVER_CONNECTED,
 	STILL_OPEN,
@@ -68,6 +74,10 @@ struct sink {
 	struct flow_index by_source;
 	struct listener *listeners;
 	size_t listener_count;
+	struct datagram_sink *datagram_sinks;
+	size_t datagram_sink_count;
+	struct record_file datagrams;
+	int64_t clock_shift_ns; /* from the kernel's stamps to CLOCK_MONOTONIC */
 	struct server servers[PROCESSES_MAX];
 	size_t server_count;
 	struct sink_flow *flows; /* in the order of the configuration */
@@ -110,6 +120,16 @@ int sink_server_open(struct server *server, int fd);
 
 /* A stream has sent its cookie. */
 int sink_server_cookie(struct server *server);
+
+/* Receive at every destination of flows of datagrams, and close that. */
+int sink_datagrams_open(struct sink *sink);
+void sink_datagrams_close(struct sink *sink);
+
+/* Take what has arrived. */
+int sink_datagrams_read(struct sink *sink, int64_t now_ns);
+
+/* Bytes of a flow have been read. */
+void sink_flow_count(struct sink_flow *flow, uint64_t bytes, int64_t now_ns);
 
 /* Take over a flow's new connection. */
 int sink_flow_open(struct sink_flow *flow, int fd);

@@ -13,8 +13,8 @@
  */
 #define READ_BYTES ((size_t)1 << 30)
 
-static void
-count_bytes(struct sink_flow *flow, uint64_t bytes, int64_t now_ns)
+void
+sink_flow_count(struct sink_flow *flow, uint64_t bytes, int64_t now_ns)
 {
 	if (flow->first_byte_ns == 0)
 		flow->first_byte_ns = now_ns;
@@ -171,7 +171,7 @@ read_socket(struct sink_flow *flow, int64_t now_ns)
 	ssize_t count = recv(flow->watch.fd, NULL, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 
 	if (count > 0) {
-		count_bytes(flow, (uint64_t)count, now_ns);
+		sink_flow_count(flow, (uint64_t)count, now_ns);
 		if (flow->owes_cookie && flow->bytes >= IPERF3_COOKIE_BYTES)
 			return take_cookie(flow);
 	} else if (count == 0) {
@@ -203,7 +203,7 @@ sink_flows_read(struct sink *sink, int64_t now_ns)
 		if (sink->flows[i].watch.fd >= 0 && !sink->flows[i].served &&
 		    read_socket(&sink->flows[i], now_ns) < 0)
 			return -1;
-	return read_all_served(sink);
+	return sink_datagrams_read(sink, now_ns) < 0 ? -1 : read_all_served(sink);
 }
 
 static int

@@ -161,10 +161,12 @@ sink_listen(struct sink *sink)
 		free(destinations);
 		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 	}
+	count = 0;
 	for (size_t i = 0; i < sink->flow_count; i++)
-		destinations[i] = sink->flows[i].config->destination;
+		if (!config_is_udp(sink->session.config, sink->flows[i].config))
+			destinations[count++] = sink->flows[i].config->destination;
 	for (size_t i = 0; i < sink->server_count; i++)
-		destinations[sink->flow_count + i] = sink->servers[i].control->destination;
+		destinations[count++] = sink->servers[i].control->destination;
 	qsort(destinations, count, sizeof(*destinations), compare_destinations);
 	result = listen_on_each(sink, destinations, count);
 	free(destinations);

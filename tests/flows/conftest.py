@@ -86,6 +86,7 @@ def config(tmp_path: Path) -> Config:
         "out": str(tmp_path),
         "controls": [],
         "control_states": [],
+        "applications": [],
         "flows": [flow(0)],
     }
 

@@ -60,6 +60,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
         "progress_ns",
         "controls",
         "control_states",
+        "applications",
     ]:
         del config[key]
     del config["flows"][0]["process"]
@@ -76,6 +77,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     assert effective["progress_ns"] == 0
     assert effective["controls"] == []
     assert effective["control_states"] == []
+    assert effective["applications"] == []
     assert effective["flows"][0]["process"] == 0
     assert effective["flows"][0]["ecn"] is False
     assert effective["flows"][0]["dscp"] == 0
@@ -103,6 +105,7 @@ TOP_LEVEL = [
     ({"controls": [{}]}, "controls[0]"),
     ({"control_states": 1}, "control_states: must be a list of at most 32 congestion controls"),
     ({"control_states": [{"cc": "x", "map_id": 0}]}, "control_states[0].map_id: 0 is outside"),
+    ({"applications": 1}, "applications: must be a list of at most 16 applications"),
     ({"flows": []}, "flows: must be a list of 1 to 65536 flows"),
     ({"flows": {}}, "flows: must be a list"),
     ({"flows": [7]}, "flows[0]: must be an object, not an integer"),

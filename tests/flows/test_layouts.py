@@ -10,11 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.records import FLOW_SAMPLE, GOODPUT
+from nashbed.controlplane.contract.records import (
+    ARRIVED_DATAGRAM,
+    FLOW_SAMPLE,
+    GOODPUT,
+    SEGMENT,
+    SENT_DATAGRAM,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 README = Path(__file__).resolve().parents[2] / "hosts" / "flows" / "README.md"
-DTYPES = {"flow_samples.bin": FLOW_SAMPLE, "goodput.bin": GOODPUT}
+DTYPES = {
+    "flow_samples.bin": FLOW_SAMPLE,
+    "goodput.bin": GOODPUT,
+    "segments.bin": SEGMENT,
+    "sent.bin": SENT_DATAGRAM,
+    "arrived.bin": ARRIVED_DATAGRAM,
+}
 
 each_file = pytest.mark.parametrize("name", DTYPES)
 

@@ -42,6 +42,9 @@ golden_value(unsigned int record, unsigned int field)
 
 DEFINE_WRITER(write_samples, flow_sample, FLOW_SAMPLE_FIELDS)
 DEFINE_WRITER(write_goodput, goodput_record, GOODPUT_RECORD_FIELDS)
+DEFINE_WRITER(write_segments, segment_record, SEGMENT_RECORD_FIELDS)
+DEFINE_WRITER(write_sent, sent_datagram, SENT_DATAGRAM_FIELDS)
+DEFINE_WRITER(write_arrived, arrived_datagram, ARRIVED_DATAGRAM_FIELDS)
 
 static FILE *
 create(const char *directory, const char *name)
@@ -73,6 +76,14 @@ write_layout(const char *directory, const char *name, FILE *json,
 int
 main(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		void (*write_records)(FILE *binary, FILE *json);
+	} files[] = {
+		{FLOW_SAMPLES_FILE, write_samples}, {GOODPUT_FILE, write_goodput},
+		{SEGMENTS_FILE, write_segments},    {SENT_FILE, write_sent},
+		{ARRIVED_FILE, write_arrived},
+	};
 	FILE *json;
 
 	if (argc != 2) {
@@ -83,11 +94,11 @@ main(int argc, char **argv)
 	if (json == NULL)
 		return 4;
 	fprintf(json, "{\n");
-	if (write_layout(argv[1], FLOW_SAMPLES_FILE, json, write_samples) != 0)
-		return 4;
-	fprintf(json, ",\n");
-	if (write_layout(argv[1], GOODPUT_FILE, json, write_goodput) != 0)
-		return 4;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		fprintf(json, "%s", i > 0 ? ",\n" : "");
+		if (write_layout(argv[1], files[i].name, json, files[i].write_records) != 0)
+			return 4;
+	}
 	fprintf(json, "\n}\n");
 	return fclose(json) == 0 ? 0 : 4;
 }
