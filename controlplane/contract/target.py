@@ -61,6 +61,11 @@ class BottleneckProgram(ContractModel):
     discipline: DisciplineProgram | None = None
     queues: QueuesProgram | None = None
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it changes at times after the start."""
+        return False
+
 
 class Applied(ContractModel):
     """What the target really does.
@@ -205,6 +210,11 @@ class GroupDelay:
     jitter_ns: int = 0
     receivers_wait: bool = False
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether it changes at times after the start."""
+        return False
+
 
 @dataclass(frozen=True)
 class FlowEntry:
@@ -253,6 +263,11 @@ class LaneProgram:
     def first_flow(self) -> int:
         """Flow id of the lane's flow 0."""
         return self.flows[0].flow
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether anything changes at times after the start: the target is to be told it then."""
+        return self.bottleneck.is_scheduled or any(delay.is_scheduled for delay in self.delays)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -89,9 +89,15 @@ class Generators:
         ready = read_message(SenderReady, event, f"{sender.name}: ready", HostError)
         return self._in_order(ready.flows, "sender")
 
-    def order_start(self) -> int:
-        """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to both."""
+    def order_start(self, before: Callable[[int], None] | None = None) -> int:
+        """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to both.
+
+        Args:
+            before: Is told t0 first; for what is not to miss it.
+        """
         t0_ns = self._session.clock.now_ns() + START_LEAD_NS
+        if before is not None:
+            before(t0_ns)
         for process in self._processes.values():
             process.send({"t0_ns": t0_ns})
         return t0_ns

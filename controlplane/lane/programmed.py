@@ -7,8 +7,9 @@ lane has drained, and what is left behind after a failure is decided in one plac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from ..contract.errors import HostError
@@ -58,6 +59,13 @@ class ProgrammedLane:
         """The lane's registers and the counters that all lanes share, as they are now."""
         program = self._program
         return self._lab.target.read_counters(program.lane, program.first_flow, len(program.flows))
+
+    @property
+    def on_start(self) -> Callable[[int], None] | None:
+        """What is to be told t0 before it comes: the target, where anything is scheduled."""
+        if not self._program.is_scheduled:
+            return None
+        return partial(self._lab.target.begin, self._program.lane)
 
     def drained(self, timeout_s: float, name: str) -> Counters:
         """Wait until nothing is queued or delayed; returns the counters of that moment.

@@ -83,7 +83,7 @@ class TrialRunner:
             self._steps.enter(TrialStep.START_FLOWS)
             ready = generators.start()
             self._steps.enter(TrialStep.RUN)
-            t0_ns = generators.order_start()
+            t0_ns = generators.order_start(lane.on_start)
             ends = generators.await_ends(t0_ns)
             self._steps.enter(TrialStep.STOP)
             counters, disturbances, totals = self._drain(lane, captures)

@@ -69,6 +69,15 @@ class Target(ABC):
         """Set a lane up; returns what the target really does."""
 
     @abstractmethod
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what a lane's program schedules begin; without this nothing of it happens.
+
+        Args:
+            lane: The lane, programmed.
+            t0_ns: When (the hosts' CLOCK_MONOTONIC), which has not come yet.
+        """
+
+    @abstractmethod
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         """Start recording a lane's postcards."""
 

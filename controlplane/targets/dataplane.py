@@ -71,6 +71,7 @@ class RunningDataPlane:
         self._launch = launch
         self._process: TargetProcess | None = None
         self._client: ControlClient | None = None
+        self._epoch_ns = 0
 
     def start(self, content: JsonObject) -> Hello:
         """Start it with a configuration, wait until its socket answers; returns its hello.
@@ -87,7 +88,9 @@ class RunningDataPlane:
             self._client = ControlClient(socket_path)
         except TargetError as error:
             raise self._process.failure(f"failed: {error.message}") from error
-        return self.ask(Hello, "hello")
+        hello = self.ask(Hello, "hello")
+        self._epoch_ns = hello.epoch_ns
+        return hello
 
     def set_lane(self, lane: LaneProgram) -> Applied:
         """Program rate, limit, delay lines and flow table of a lane, where it is the bottleneck.
@@ -126,6 +129,15 @@ class RunningDataPlane:
         """Program a lane's delay lines."""
         for group, delay in enumerate(lane.delays):
             self.ask(Done, "delay", lane=lane.lane, group=group, **asdict(delay))
+
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what a lane's bottleneck and delay lines schedule begin.
+
+        Args:
+            lane: The lane.
+            t0_ns: When (the hosts' CLOCK_MONOTONIC).
+        """
+        self.ask(Done, "begin", lane=lane, t0_ns=t0_ns - self._epoch_ns)
 
     def start_telemetry(
         self, lane: int, plan: TelemetryPlan, start_ns: int | None = None

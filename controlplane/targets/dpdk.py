@@ -64,6 +64,10 @@ class DpdkTarget(Target):
         """Program rate, limit, delay lines and flow table of a lane."""
         return self._dataplane.set_lane(lane)
 
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what a lane's program schedules begin."""
+        self._dataplane.begin(lane, t0_ns)
+
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         """Have a lane's postcards written to a file."""
         return self._dataplane.start_telemetry(lane, plan)

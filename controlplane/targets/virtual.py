@@ -75,6 +75,10 @@ class VirtualTarget(Target):
         self._boot(guest_dataplane(lane), lane.seed, lane.kernel)
         return self._running("program").set_lane(lane)
 
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what the lane's program schedules begin."""
+        self._running("begin").begin(lane, t0_ns)
+
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         """Have the lane's postcards written to a file."""
         return self._running("telemetry").start_telemetry(lane, plan)

@@ -77,6 +77,10 @@ class SwitchWithHosts(Target):
         self._hosts.set_delays(lane)
         return applied
 
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """The hosts' delay lines begin; a switch schedules nothing."""
+        self._hosts.begin(lane, t0_ns)
+
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         """The hosts collect what the switch sends."""
         now_ns = max(0, time.monotonic_ns() - self._epoch_ns)

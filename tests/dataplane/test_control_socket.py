@@ -51,6 +51,7 @@ REQUESTS: list[dict[str, Any]] = [
     {"op": "telemetry_stop", "lane": 1},
     {"op": "counters", "lane": 1, "flows": [0, 8]},
     {"op": "disturbances", "lane": 1, "path": "held", "pauses_path": "pauses"},
+    {"op": "begin", "lane": 1, "t0_ns": 2**62},
     {"op": "reset", "lane": 1, "flows": [0, 8]},
 ]  # fmt: skip
 
@@ -249,6 +250,8 @@ def test_certain_loss_loses_all_and_counts_it(live: Bed) -> None:
         ({"op": "counters", "lane": 0, "flows": [0]}, "counters:"),
         ({"op": "counters", "lane": 0, "flows": [-1, 1]}, "within 0 to 65536"),
         ({"op": "reset", "lane": 0}, "flows"),
+        ({"op": "begin", "lane": 1, "t0_ns": 1}, "begin: t0_ns has passed by "),
+        ({"op": "begin", "lane": 1, "t0_ns": -1}, "t0_ns: -1 is outside"),
     ],
 )
 def test_bad_requests_are_refused_with_the_reason(live: Bed, request_: Any, error: str) -> None:

@@ -77,6 +77,7 @@ class FakeDataPlane:
         self.programs: dict[int, dict[str, Any]] = {}
         self.entries: dict[int, list[dict[str, Any]]] = {}
         self.telemetry: dict[int, dict[str, Any]] = {}
+        self.begun: dict[int, int] = {}
         self.unwritten = 0  # how often a stop is asked for before a slow disk has it all
         self.stop = False
 
@@ -312,6 +313,15 @@ class FakeDataPlane:
             "loop": {"iterations": 1, "busy": 1, "busy_ns": BUSY_NS_A_LOOK * self.looks,
                      "max_gap_ns": 2 * 10**9},
         }  # fmt: skip
+
+    def do_begin(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "t0_ns")
+        lane = self.lane(request)
+        need(self.role == "hosts" or lane in self.programs, "begin: the lane is not programmed")
+        now_ns = 0 if self.is_virtual else time.monotonic_ns() - self.epoch_ns
+        whole(request["t0_ns"], now_ns, 2**63 - 1, "t0_ns")
+        self.begun[lane] = request["t0_ns"]
+        return {}
 
     def do_reset(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(request, "lane", "flows")

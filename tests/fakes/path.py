@@ -342,6 +342,9 @@ class PathTarget(Target):
         self._world.measurements += 1
         return self.resolve(lane.bottleneck)
 
+    def begin(self, lane: int, t0_ns: int) -> None:
+        raise AssertionError("nothing is scheduled on this path")
+
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         return PathStream(self._world, plan)
 

@@ -118,6 +118,7 @@ static const struct command {
 	{"program", command_program, true},
 	{"delay", command_delay, false},
 	{"flows", command_flows, true},
+	{"begin", command_begin, false},
 	{"reset", command_reset, false},
 	{"telemetry", command_telemetry, false},
 	{"telemetry_stop", command_telemetry_stop, false},

@@ -143,3 +143,10 @@ traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane)
 {
 	tm->lanes[lane].ops->reset_stats(tm->lanes[lane].discipline);
 }
+
+void
+traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
+{
+	(void)t0_ns; /* no discipline schedules anything yet */
+	reschedule(tm, lane);
+}

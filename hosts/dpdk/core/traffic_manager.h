@@ -55,6 +55,11 @@ int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, ch
 			     size_t text_bytes);
 void traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane);
 
+/* What a lane's configuration schedules begins at t0; without it the lane stays as it was
+ * configured.
+ */
+void traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns);
+
 /* Whether packets of this lane arrive as trains. */
 static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)

@@ -364,3 +364,10 @@ bottleneck_reset_lane(struct bottleneck *b, uint32_t lane)
 	traffic_manager_reset_stats(&b->tm, lane);
 	delays_clear_lane(&b->delays, lane);
 }
+
+void
+bottleneck_begin_lane(struct bottleneck *b, uint32_t lane, uint64_t t0_ns)
+{
+	traffic_manager_begin(&b->tm, lane, t0_ns);
+	delays_begin(&b->delays, lane, t0_ns);
+}

@@ -82,4 +82,7 @@ uint64_t bottleneck_next_event(const struct bottleneck *b);
 /* Throw away what a lane has queued or delayed and forget its delays. */
 void bottleneck_reset_lane(struct bottleneck *b, uint32_t lane);
 
+/* What a lane's queue and delays schedule begins at t0, which has not come yet. */
+void bottleneck_begin_lane(struct bottleneck *b, uint32_t lane, uint64_t t0_ns);
+
 #endif

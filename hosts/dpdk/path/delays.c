@@ -93,6 +93,15 @@ delays_clear_lane(struct delays *d, uint32_t lane)
 	}
 }
 
+void
+delays_begin(struct delays *d, uint32_t lane, uint64_t t0_ns)
+{
+	/* No path schedules anything yet. */
+	(void)d;
+	(void)lane;
+	(void)t0_ns;
+}
+
 static uint64_t
 give_back(struct delays *d, bool from_senders, uint32_t path, const struct rte_mbuf *mbuf,
 	  uint64_t arrival_ns)

@@ -47,6 +47,9 @@ int delays_configure(struct delays *d, const struct group_delay *delay);
 /* Forget a lane's delays; its frames are discarded as they come out. */
 void delays_clear_lane(struct delays *d, uint32_t lane);
 
+/* What a lane's paths schedule begins at t0; without it they stay as they were configured. */
+void delays_begin(struct delays *d, uint32_t lane, uint64_t t0_ns);
+
 /* Frames off a wire, and when each arrived; they are the delay line's from here on. */
 void delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs,
 		const uint64_t *arrivals_ns, uint32_t n);

@@ -43,6 +43,8 @@ struct role_ops {
 	void (*advance)(struct loop *loop, uint64_t now_ns);
 	uint64_t (*next_event)(const struct loop *loop);
 	void (*reset_lane)(struct loop *loop, uint32_t lane);
+	/* What is scheduled in a lane begins at t0. */
+	void (*begin_lane)(struct loop *loop, uint32_t lane, uint64_t t0_ns);
 	struct delays *(*delays)(struct loop *loop);
 };
 

@@ -65,6 +65,12 @@ reset_lane(struct loop *loop, uint32_t lane)
 	bottleneck_reset_lane(&loop->bottleneck, lane);
 }
 
+static void
+begin_lane(struct loop *loop, uint32_t lane, uint64_t t0_ns)
+{
+	bottleneck_begin_lane(&loop->bottleneck, lane, t0_ns);
+}
+
 static struct delays *
 delays(struct loop *loop)
 {
@@ -79,5 +85,6 @@ const struct role_ops role_bottleneck = {
 	.advance = advance,
 	.next_event = next_event,
 	.reset_lane = reset_lane,
+	.begin_lane = begin_lane,
 	.delays = delays,
 };

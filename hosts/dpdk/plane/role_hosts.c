@@ -60,6 +60,12 @@ reset_lane(struct loop *loop, uint32_t lane)
 	delays_clear_lane(&loop->hosts.delays, lane);
 }
 
+static void
+begin_lane(struct loop *loop, uint32_t lane, uint64_t t0_ns)
+{
+	delays_begin(&loop->hosts.delays, lane, t0_ns);
+}
+
 static struct delays *
 delays(struct loop *loop)
 {
@@ -73,5 +79,6 @@ const struct role_ops role_hosts = {
 	.advance = advance,
 	.next_event = next_event,
 	.reset_lane = reset_lane,
+	.begin_lane = begin_lane,
 	.delays = delays,
 };

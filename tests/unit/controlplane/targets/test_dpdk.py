@@ -6,6 +6,7 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,15 @@ def test_program_returns_what_was_applied(host: FakeHost, target: DpdkTarget) ->
         "op": "delay", "lane": 2, "group": 1, "forward_ns": 5, "reverse_ns": 6,
         "loss_ppb": 0, "seed": 8, "jitter_ns": 9, "receivers_wait": False,
     }  # fmt: skip
+
+
+def test_begin_is_told_on_the_switch_clock(host: FakeHost, target: DpdkTarget) -> None:
+    target.program(lane_program())
+    t0_ns = time.monotonic_ns() + 10**12
+    target.begin(2, t0_ns)
+    assert host.process.plane.begun == {2: t0_ns - host.process.plane.epoch_ns}
+    with pytest.raises(TargetError, match="t0_ns"):
+        target.begin(2, host.process.plane.epoch_ns)
 
 
 def test_trains_are_applied(host: FakeHost, target: DpdkTarget) -> None:

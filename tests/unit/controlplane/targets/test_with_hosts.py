@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,6 +72,15 @@ def make(host: FakeHost) -> Iterator[MakeTarget]:
 
 def ops(host: FakeHost) -> list[str]:
     return [request["op"] for request in host.process.requests]
+
+
+def test_begin_is_told_on_the_clock_of_the_hosts(host: FakeHost, make: MakeTarget) -> None:
+    """Delay lines are theirs; the switch's clock is another one."""
+    target = make(FakeSwitch())
+    target.program(LANE)
+    t0_ns = time.monotonic_ns() + 10**12
+    target.begin(0, t0_ns)
+    assert host.process.plane.begun == {0: t0_ns - host.process.plane.epoch_ns}
 
 
 def test_each_half_gets_its_part_of_a_program(host: FakeHost, make: MakeTarget) -> None:
