@@ -181,6 +181,12 @@ class RunMeasures:
         """The numbers of flows of the mix's flow groups."""
         return tuple(group.count for group in self.run.scenario.mixed)
 
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that have a place in tables and in the report."""
+        had = {name for trial in self.trials for name in (*trial.per_flow, *trial.total)}
+        return tuple(name for name, each in METRICS.items() if each.common or name in had)
+
     def applied_rate(self, setting: Setting) -> int:
         """The applied rate of a setting in bit/s (the requested one before any trial ran)."""
         return next((t.rate_bps for t in self._of(setting)), setting.rate_bps)

@@ -18,6 +18,7 @@ DISPLAY: dict[str, tuple[float, str]] = {
     "bit/s": (1e-6, "Mbit/s"),
     "s": (1e3, "ms"),
     "B": (1e-3, "kB"),
+    "x": (1.0, "times"),
     "1": (1.0, ""),
 }
 """Unit of a metric -> factor and unit in which it is shown."""

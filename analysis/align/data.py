@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 from nashbed.controlplane.contract.shared import CONSTANTS
+from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from ..errors import NotMeasuredError
+from .course import PathCourse
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -59,6 +61,8 @@ class QueueTotals:
         own_share_bytes: Bytes of the refused packets x the share of their own queue in what each
             found, shape (F,); None without several queues.
         met_bytes: Bytes of the refused packets that found any, shape (F,); None likewise.
+        departed_bits: What left in each 10 ms from t0 on, on the wire, shape (K,); None where the
+            path does not change.
     """
 
     source: Source
@@ -78,6 +82,7 @@ class QueueTotals:
     dropped_by_reason: FloatArray | None = None
     own_share_bytes: FloatArray | None = None
     met_bytes: FloatArray | None = None
+    departed_bits: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,40 @@ class Bursts:
 
 
 @dataclass(frozen=True)
+class Transfers:
+    """Finite transfers, in the order of their numbers. n transfers.
+
+    Attributes:
+        flow: Flow of each: its connection, shape (n,).
+        arrival_ns: When each was to begin, shape (n,).
+        start_ns: When it began, shape (n,).
+        size_bytes: Its payload, shape (n,).
+        completed_ns: When its last byte was at the sink, shape (n,); NaN: it was not completed.
+    """
+
+    flow: IntArray
+    arrival_ns: IntArray
+    start_ns: IntArray
+    size_bytes: IntArray
+    completed_ns: FloatArray
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """Paced media. n datagrams.
+
+    Attributes:
+        flow: Flow of each, shape (n,).
+        sent_ns: When it was sent, shape (n,).
+        arrived_ns: When it arrived, shape (n,); NaN: it was lost.
+    """
+
+    flow: IntArray
+    sent_ns: IntArray
+    arrived_ns: FloatArray
+
+
+@dataclass(frozen=True)
 class TrialData:
     """One trial on common axes. F is its number of flows; times are ns after t0.
 
@@ -145,6 +184,10 @@ class TrialData:
         bursts: Bursts that came to one of several queues (None: there is one queue, or not every
             packet is known).
         mixed_groups: How many flow groups are part of the mix; they are the first ones.
+        transfers: Finite transfers (None: there are none).
+        datagrams: Paced media (None: there is none).
+        course: What its path does over time (None: nothing).
+        always_sends: Which flows always have data to send, shape (F,) (None: all of them).
     """
 
     window_ns: tuple[int, int]
@@ -160,6 +203,10 @@ class TrialData:
     samples: FlowSamples | None
     bursts: Bursts | None = None
     mixed_groups: int = CONSTANTS.groups_per_lane
+    transfers: Transfers | None = None
+    datagrams: Datagrams | None = None
+    course: PathCourse | None = None
+    always_sends: NDArray[np.bool_] | None = None
 
     @property
     def flows(self) -> int:
@@ -193,6 +240,47 @@ class TrialData:
         if self.bursts is None:
             raise NotMeasuredError("bursts need several queues, and the postcards of all packets")
         return self.bursts
+
+    @property
+    def bulk(self) -> NDArray[np.bool_]:
+        """Which flows always have data to send, shape (F,)."""
+        return np.ones(self.flows, bool) if self.always_sends is None else self.always_sends
+
+    def bulk_kinds(self) -> dict[tuple[int, str], NDArray[np.bool_]]:
+        """Group and strategy -> which flows of these always have data to send, shape (F,)."""
+        strategy, bulk = np.array(self.strategy), self.bulk
+        kinds = dict.fromkeys(zip(self.group[bulk].tolist(), strategy[bulk].tolist(), strict=True))
+        return {(g, s): bulk & (self.group == g) & (strategy == s) for g, s in kinds}
+
+    def capacity_bits(self, edges_ns: IntArray) -> FloatArray:
+        """What the link can carry between each two neighbouring times, shape (n - 1,)."""
+        if self.course is not None:
+            return self.course.capacity_bits(edges_ns)
+        carried: FloatArray = np.diff(edges_ns) * (self.rate_bps / NS_PER_S)
+        return carried
+
+    @property
+    def path_changes(self) -> bool:
+        """Whether its path changes in mid-trial."""
+        return self.course is not None and bool(self.course.changes)
+
+    def need_course(self) -> PathCourse:
+        """What the path does over time, or a NotMeasuredError that says that it does nothing."""
+        if self.course is None or not self.course.changes:
+            raise NotMeasuredError("the path does not change in mid-trial")
+        return self.course
+
+    def need_transfers(self) -> Transfers:
+        """The finite transfers, or a NotMeasuredError that says that there are none."""
+        if self.transfers is None:
+            raise NotMeasuredError("the trial has no finite transfers")
+        return self.transfers
+
+    def need_datagrams(self) -> Datagrams:
+        """The datagrams, or a NotMeasuredError that says that there are none."""
+        if self.datagrams is None:
+            raise NotMeasuredError("the trial has no paced media")
+        return self.datagrams
 
     def need_samples(self) -> FlowSamples:
         """The TCP_INFO samples, or a NotMeasuredError that says what is missing."""

@@ -35,6 +35,8 @@ BIN_COLUMNS = (
 Arrays = dict[str, NDArray[Any]]
 _KINDS = ("arrived", "dropped", "departed")
 _OWN = ("own_share_bytes", "met_bytes")
+DEPARTED_BIN_NS = 10_000_000
+"""Resolution of what left the queue over time."""
 BINS = 1 << 18
 _SHIFT = np.uint32(13)
 
@@ -47,11 +49,13 @@ class Link:
         window_ns: The measured window (from, to).
         rate_bps: Applied rate.
         overhead_bytes: Bytes counted for each packet besides the frame.
+        over_time: Whether what leaves is summed over time, too.
     """
 
     window_ns: tuple[int, int]
     rate_bps: int
     overhead_bytes: int
+    over_time: bool = False
 
     def serialisation_ns(self, packet_bytes: NDArray[Any]) -> FloatArray:
         """Time that packets of these sizes take on the wire."""
@@ -101,6 +105,7 @@ class _Sums:
     backlog_byte_ns: float = 0.0
     busy_ns: float = 0.0
     delay_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    departed_bits: FloatArray | None = None
 
     @classmethod
     def empty(cls, flows: int) -> _Sums:
@@ -111,6 +116,16 @@ class _Sums:
 
     def add(self, name: str, flow: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
         self.per_flow[name] += np.bincount(flow, weights=weights, minlength=self.flows)
+
+    def add_departed(self, t_ns: NDArray[Any], wire_bytes: NDArray[Any], until_ns: int) -> None:
+        """Add what left at some times, up to an end, to the sums over time."""
+        bins = -(-until_ns // DEPARTED_BIN_NS)
+        inside = (t_ns >= 0) & (t_ns < until_ns)
+        place = t_ns[inside] // DEPARTED_BIN_NS
+        bits: FloatArray = np.bincount(place, weights=8.0 * wire_bytes[inside], minlength=bins)
+        if self.departed_bits is not None:
+            bits += self.departed_bits
+        self.departed_bits = bits
 
     def totals(self, scale: int) -> QueueTotals:
         scaled = {name: values * scale for name, values in self.per_flow.items()}
@@ -126,6 +141,7 @@ class _Sums:
             delay_counts=self.delay_counts,
             marked_packets=marked if self.can_mark else None,
             dropped_by_reason=self.by_reason * scale if self.can_mark else None,
+            departed_bits=None if self.departed_bits is None else self.departed_bits * scale,
             **(own if self.has_queues else {}),
             **scaled,
         )
@@ -200,6 +216,8 @@ def _add_sojourns(sums: _Sums, chunk: Arrays, link: Link) -> None:
     sums.backlog_byte_ns += float((size + link.overhead_bytes) @ sojourn_ns)
     on_wire = link.serialisation_ns(size)
     sums.busy_ns += float(link.overlap_ns(dequeue - on_wire, dequeue).sum())
+    if link.over_time:
+        sums.add_departed(dequeue, size + link.overhead_bytes, link.window_ns[1])
     left = link.inside(dequeue)
     delay = (dequeue - enqueue)[left]
     sums.add("delay_sum_ns", flow[left], delay)
@@ -238,6 +256,7 @@ def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> Q
         busy_ns=wire * 8 * NS_PER_S / link.rate_bps,
         delay_counts=None,
         marked_packets=marked if sums.can_mark else None,
+        departed_bits=sums.departed_bits,
         **per_flow,
     )
 
@@ -248,6 +267,9 @@ def _add_bins(sums: _Sums, chunk: Arrays, link: Link, bin_ns: int) -> None:
     share, flow = inside_ns / bin_ns, chunk["flow"]
     for name in ("departed_bytes", "departed_packets", "dropped_packets", "dropped_bytes"):
         sums.add(name, flow, chunk[name] * share)
+    if link.over_time:
+        wire = chunk["departed_bytes"] + link.overhead_bytes * chunk["departed_packets"]
+        sums.add_departed(start, wire, link.window_ns[1])
     sums.add("occupancy_byte_ns", flow, chunk["occupancy_bytes_mean"] * inside_ns)
     delay = np.nan_to_num(chunk["qdelay_mean_ns"]) * chunk["departed_packets"]
     sums.add("delay_sum_ns", flow, delay * share)

@@ -6,7 +6,7 @@ figures, tables and acceptance bounds use. README.md says how to add one.
 
 from nashbed.controlplane.contract.plugins import WithPlugins
 
-from . import losses, memory, queue, rtt, throughput
+from . import changes, completion, losses, media, memory, queue, rtt, starvation, throughput
 from .metric import Metric
 
 METRICS = WithPlugins(
@@ -39,6 +39,15 @@ METRICS = WithPlugins(
             rtt.PEAK_RTT,
             throughput.DRIFT,
             throughput.UTILISATION,
+            starvation.SHARE,
+            starvation.LONGEST,
+            changes.CONVERGENCE,
+            changes.USE,
+            *completion.TIMES,
+            *completion.SLOWDOWNS,
+            completion.UNFINISHED,
+            *media.DELAYS,
+            media.LOST,
         )
     },
 )

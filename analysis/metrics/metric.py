@@ -23,11 +23,14 @@ class Metric:
     Attributes:
         name: The name that figures, tables and bounds use.
         title: What a person reads on an axis or in a table.
-        unit: Unit of the value (`bit/s`, `s`, `B`, or `1` for a share or an index).
+        unit: Unit of the value (`bit/s`, `s`, `B`, `x` for so many times, or `1` for a share or an
+            index).
         scope: `flow`: one value for each flow, shape (F,); `trial`: one number.
         definition: One sentence.
         source: Where the definition is from.
         compute: Trial -> value; raises NotMeasuredError where telemetry is missing.
+        common: Whether every trial can have it; others have a place in tables and in the report
+            only where one has.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Metric:
     definition: str
     source: str
     compute: Callable[[TrialData], Value]
+    common: bool = True
 
     @property
     def possible(self) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from ..correlation import RunCorrelation
 from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
-from ..metrics import METRICS
+from ..metrics import METRICS, metric_named
 from ..models.accuracy import ModelErrors
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
@@ -127,7 +127,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "limits": limits(measures, findings.summary.equilibria),
         "definitions": [
             {"title": m.title, "unit": m.unit, "definition": m.definition, "source": m.source}
-            for m in METRICS.values()
+            for m in map(metric_named, measures.metrics)
         ],
         "provenance": _provenance(measures),
     }

@@ -111,15 +111,15 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> JsonObject:
     }
     return row | {
         name: None if measured is None else measured.total.get(name)
-        for name, metric in METRICS.items()
-        if metric.scope == "trial"
+        for name in measures.metrics
+        if METRICS[name].scope == "trial"
     }
 
 
 def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[JsonObject]:
     rtts = trial.trial.setting.base_rtt_ns
-    names = [name for name, metric in METRICS.items() if metric.scope == "flow"]
     groups = [group.name for group in measures.run.scenario.flows]
+    names = [name for name in measures.metrics if METRICS[name].scope == "flow"]
     return [
         {
             "trial": trial.trial.id,
