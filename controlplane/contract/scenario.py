@@ -41,7 +41,16 @@ from .queues import (
 from .shared import CONSTANTS
 from .strategy import Strategy
 from .target import Arrivals, LimitCounts
-from .traffic import OF_MIX, check_background_start, check_order
+from .traffic import (
+    OF_MIX,
+    ArrivalSpec,
+    Connections,
+    SizeSpec,
+    check_background_start,
+    check_group,
+    check_order,
+    most_flows,
+)
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -158,7 +167,7 @@ class FlowGroup(ContractModel):
 
     Attributes:
         name: The group's name, unique in the scenario.
-        count: Number of flows.
+        count: Number of flows, which send until the end; left out where there are `arrivals`.
         base_rtt: Round-trip time without queueing.
         start_offset: How long after the common start this group's flows start.
         random_loss: Share of packets lost at random on the forward path, before the queue.
@@ -167,23 +176,34 @@ class FlowGroup(ContractModel):
         strategy: `of_mix`: its flows run the strategies that the mix says. A CCA by its name: they
             all run this one; the group then is no part of the mix, but background, and stands
             behind the groups of the mix.
+        arrivals: Transfers that end come in place of flows that send until the end:
+            `{poisson: 20/s}` or `{every: 50ms}`, from the group's start until the trial's end. They
+            are background; `of_mix` draws the strategy of each with the shares of the mix.
+        size: Bytes of a transfer: `1MB`, `{lognormal: {median: 20kB, sigma: 1.5}}`, or
+            `{one_of: [2kB, 1MB]}`.
+        connections: `new`: each transfer has a connection of its own, with its handshake and end;
+            `kept`: it takes an idle one of its group and strategy, if there is one. Left out: new.
     """
 
     name: Name
-    count: Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)]
+    count: Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)] = 0
     base_rtt: Duration
     start_offset: Duration = Duration(0)
     random_loss: Share = Share(0)
     dscp: Dscp | None = None
     strategy: StrategyName = OF_MIX
+    arrivals: ArrivalSpec | None = None
+    size: SizeSpec | None = None
+    connections: Connections | None = None
 
     @property
     def mixed(self) -> bool:
         """Whether its flows are part of the mix; if not, they are background."""
-        return self.strategy == OF_MIX
+        return self.strategy == OF_MIX and self.arrivals is None
 
     @model_validator(mode="after")
     def _check(self) -> FlowGroup:
+        check_group(self)
         if not 10**5 <= self.base_rtt.ns <= 10**10:
             raise ValueError(f"base_rtt: {self.base_rtt} is out of range; write 0.1ms to 10s")
         if self.random_loss.ppb >= 10**9:
@@ -746,13 +766,18 @@ class Scenario(ContractModel):
 
     @property
     def most_flows(self) -> int:
-        """Flows of one trial, background included."""
+        """Flows of one trial at the most, background and transfers included."""
+        return sum(most_flows(group, self.longest.ns) for group in self.flows)
+
+    @property
+    def lasting_flows(self) -> int:
+        """Flows of one trial that send until its end, background included."""
         return sum(group.count for group in self.flows)
 
     @property
     def ccas(self) -> tuple[str, ...]:
         """Every CCA that flows run: the strategies, and those of background groups."""
-        fixed = (group.strategy for group in self.flows if not group.mixed)
+        fixed = (group.strategy for group in self.flows if group.strategy != OF_MIX)
         return tuple(dict.fromkeys((*self.strategies, *fixed)))
 
     @property
@@ -818,7 +843,8 @@ def _check_names(scenario: Scenario) -> None:
         raise ValueError("strategies: a congestion control is listed twice; remove one of them")
     if scenario.most_flows > MAX_FLOWS:
         raise ValueError(
-            f"flows: {scenario.most_flows} flows in all are too many; write at most {MAX_FLOWS}"
+            f"flows: up to {scenario.most_flows} flows in a trial are too many; write at most "
+            f"{MAX_FLOWS}"
         )
     check_order(scenario)
 
@@ -859,6 +885,10 @@ def _check_iperf3(scenario: Scenario) -> None:
             "start"
         )
     for i, group in enumerate(scenario.flows):
+        if group.arrivals is not None:
+            raise ValueError(
+                f"flows.{i}.arrivals: iperf3 sends bulk data; write another start, e.g. together"
+            )
         if group.start_offset.ns:
             raise ValueError(
                 f"flows.{i}.start_offset: iperf3 processes start together; remove the offset, or "
@@ -1026,7 +1056,7 @@ def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
     return [
         FlowKind(strategy, group.name, group.dscp)
         for group in scenario.flows
-        for strategy in (scenario.strategies if group.mixed else (group.strategy,))
+        for strategy in (scenario.strategies if group.strategy == OF_MIX else (group.strategy,))
     ]
 
 

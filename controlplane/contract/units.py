@@ -242,6 +242,33 @@ class Share(Quantity):
         return _plain(Decimal(self.ppb) / Decimal(10**7)) + "%"
 
 
+@dataclass(frozen=True, order=True)
+class Frequency(Quantity):
+    """How often something happens.
+
+    Attributes:
+        micro: Times in a million seconds.
+    """
+
+    micro: int
+    KIND: ClassVar[str] = "frequency"
+    EXAMPLE: ClassVar[str] = "20/s"
+    UNITS: ClassVar[dict[str, int]] = {"/s": 10**6}
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `20/s`."""
+        return cls(cls._whole(text))
+
+    @property
+    def per_second(self) -> float:
+        """How often in a second."""
+        return self.micro / 10**6
+
+    def __str__(self) -> str:
+        return _plain(Decimal(self.micro) / Decimal(10**6)) + "/s"
+
+
 BufferUnit = Literal["bytes", "packets", "bdp"]
 
 

@@ -6,6 +6,7 @@ Everything about it is decided before it runs.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,7 @@ from ..contract.shared import (
 from ..contract.target import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
 from ..contract.units import bytes_in_flight
 from .seeds import derive
+from .transfers import Transfer, draw_transfers
 
 CONNECT_TIMEOUT_NS = 20 * 10**9
 HOUR_NS = 3600 * 10**9
@@ -41,6 +43,8 @@ DRAIN_MARGIN_NS = 500_000_000
 READ_BYTES = (16_384, 65_536)
 """Least and most that waits at a sink before a flow is read; in between an eighth of its fair share
 of the BDP: rare enough to cost little, and a small part of any receive window."""
+ENDING_TRANSFERS = 1000
+"""Transfers that are under way when a trial ends, at the most that time is left for."""
 END_NS = 400_000
 """Time to end a flow: a last sample of its socket, and its reset; 0.13 ms with 5,000 flows."""
 
@@ -64,6 +68,8 @@ class TrialFlow:
         dscp: What its sockets set; 0: nothing.
         queue: Which of several queues its flow entry says; BY_DSCP: its packets' DSCP does.
         mixed: Whether it is part of the mix; if not, it is background.
+        size_bytes: What its transfer brings; 0: it sends until the end.
+        kept: Whether its connection may carry further transfers.
     """
 
     index: int
@@ -80,6 +86,13 @@ class TrialFlow:
     dscp: int = 0
     queue: int = 0
     mixed: bool = True
+    size_bytes: int = 0
+    kept: bool = False
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether it ends when its transfer is complete."""
+        return self.size_bytes > 0
 
 
 @dataclass(frozen=True)
@@ -183,11 +196,12 @@ def trial_flows(
         seed: The attempt's seed; each flow's jitter has a seed of its own.
         lane: The lane, for addresses.
     """
-    kinds = _kinds(scenario, trial)
-    process_of = processes(kinds)
+    kinds = _kinds(scenario, trial, seed)
+    process_of = processes([(number, cc) for number, cc, _ in kinds])
     flows = []
-    for index, (number, cc) in enumerate(kinds):
+    for index, (number, cc, transfer) in enumerate(kinds):
         group = scenario.flows[number]
+        begins_ns = start_ns(scenario, group, cc, index, trial.repetition, seed)
         flows.append(
             TrialFlow(
                 index=index,
@@ -198,28 +212,37 @@ def trial_flows(
                 src=sender_address(lane, number),
                 dst=receiver_address(lane, number),
                 sport=FIRST_SENDER_PORT + index,
-                start_ns=start_ns(scenario, group, cc, index, trial.repetition, seed),
+                start_ns=begins_ns if transfer is None else transfer.arrival_ns,
                 process=process_of[index],
                 ecn=scenario.hosts.negotiates_ecn(cc, group.name),
                 dscp=group.dscp or 0,
                 queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
                 mixed=group.mixed,
+                size_bytes=0 if transfer is None else transfer.size_bytes,
+                kept=group.connections == "kept",
             )
         )
     return tuple(flows)
 
 
-def _kinds(scenario: Scenario, trial: PlannedTrial) -> list[tuple[int, str]]:
-    """Group and strategy of each flow: those of the mix, then background."""
-    kinds = [
-        (mix.group, cc)
+def _kinds(
+    scenario: Scenario, trial: PlannedTrial, seed: int
+) -> list[tuple[int, str, Transfer | None]]:
+    """Group, strategy and transfer of each flow: those of the mix, then background."""
+    kinds: list[tuple[int, str, Transfer | None]] = [
+        (mix.group, cc, None)
         for mix in trial.mix
         for cc, count in mix.counts.items()
         for _ in range(count)
     ]
+    shares = Counter(cc for _, cc, _ in kinds)
     for number, group in enumerate(scenario.flows):
-        if not group.mixed:
-            kinds += [(number, group.strategy)] * group.count
+        if group.arrivals is not None:
+            its_own = derive(seed, "transfers", number)
+            drawn = draw_transfers(group, scenario.longest.ns, shares, its_own)
+            kinds += [(number, transfer.cc, transfer) for transfer in drawn]
+        elif not group.mixed:
+            kinds += [(number, group.strategy, None)] * group.count
     return kinds
 
 
@@ -337,6 +360,8 @@ def _generator_flow(flow: TrialFlow) -> JsonObject:
         "process": flow.process,
         "ecn": flow.ecn,
         **({"dscp": flow.dscp} if flow.dscp else {}),
+        **({"bytes": flow.size_bytes} if flow.is_transfer else {}),
+        **({"kept": True} if flow.kept else {}),
     }
 
 
@@ -381,14 +406,15 @@ def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     """
     setting = trial.setting
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
-    flows = scenario.most_flows
+    transfers = scenario.most_flows - scenario.lasting_flows
+    flows = scenario.lasting_flows + min(transfers, ENDING_TRANSFERS)
     return queue_ns + 2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS + flows * END_NS
 
 
 def read_bytes(scenario: Scenario, trial: PlannedTrial) -> int:
     """How much of a flow waits at a sink before it is read."""
     setting = trial.setting
-    flows = scenario.most_flows
+    flows = scenario.lasting_flows
     share = bytes_in_flight(setting.rate_bps, min(setting.base_rtt_ns)) // flows
     least, most = READ_BYTES
     return min(most, max(least, share // 8))
@@ -401,7 +427,7 @@ def connect_timeout_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     setting = trial.setting
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     a_stream_ns = max(setting.base_rtt_ns) + queue_ns
-    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.most_flows * a_stream_ns)
+    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.lasting_flows * a_stream_ns)
 
 
 def span_ns(scenario: Scenario, trial: PlannedTrial) -> int:

@@ -242,8 +242,8 @@ def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resour
 def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of a sealed trial's size in bytes."""
     telemetry = scenario.telemetry
-    samples = scenario.longest.ns // telemetry.tcp_info.ns * scenario.most_flows
-    intervals = scenario.longest.ns // telemetry.goodput.ns * scenario.most_flows
+    samples = scenario.longest.ns // telemetry.tcp_info.ns * scenario.lasting_flows
+    intervals = scenario.longest.ns // telemetry.goodput.ns * scenario.lasting_flows
     postcards = _kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
     captured = 0
     if telemetry.capture:
@@ -270,5 +270,5 @@ def _kept_records(scenario: Scenario, setting: Setting) -> int:
     if isinstance(postcards, SampledPostcards):
         return _trial_packets(scenario, setting) // postcards.sample + 1
     if isinstance(postcards, BinnedPostcards):
-        return scenario.longest.ns // postcards.bins.ns * scenario.most_flows
+        return scenario.longest.ns // postcards.bins.ns * scenario.lasting_flows
     return _trial_packets(scenario, setting)

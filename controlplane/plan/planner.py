@@ -72,7 +72,7 @@ def make_plan(
         available = replace(UNLIMITED_RESOURCES, memory_bytes=memory_bytes)
     lanes = most_at_once(trials, _lanes(scenario, testbed, capabilities), available)
     trial_ns = scenario.longest.ns
-    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.most_flows)
+    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.lasting_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
     number, mixes = len(trials), None
