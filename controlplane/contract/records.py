@@ -69,6 +69,9 @@ BBR's gains are in 1/256; all bbr_ fields are zero where has_bbr is 0."""
 GOODPUT = _dtype("goodput_record")
 """Bytes that a sink read from one flow in the interval that ends at t_ns."""
 
+TRANSFER = _dtype("transfer_record")
+"""One transfer that came, 24 bytes; CLOCK_MONOTONIC, and 0 where it was never acknowledged."""
+
 SEGMENT = _dtype("segment_record")
 """One segment of a video, 56 bytes; CLOCK_MONOTONIC, and 0 where it never came."""
 

@@ -79,6 +79,8 @@ class Constants:
         exit_internal: Exit code: a mistake of ours.
         flow_samples_file: A sender's flow_sample records.
         goodput_file: A sink's goodput_record records.
+        transfers_file: A sender's transfer_record records, where it has transfers.
+        reads_file: A sink's goodput_record records of each read of a connection that is kept.
         segments_file: A sender's segment_record records, where it has video.
         sent_file: A sender's sent_datagram records, where it has datagrams.
         arrived_file: A sink's arrived_datagram records, likewise.
@@ -134,6 +136,8 @@ class Constants:
     exit_internal: int
     flow_samples_file: str
     goodput_file: str
+    transfers_file: str
+    reads_file: str
     segments_file: str
     sent_file: str
     arrived_file: str

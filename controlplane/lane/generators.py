@@ -28,7 +28,7 @@ from ..contract.trial import Kind, Steadiness
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.process.managed import ManagedProcess
-from ..plan.attempt import Attempt, drain_ns, generator_config, progress_ns, span_ns
+from ..plan.attempt import Attempt, TrialFlow, drain_ns, generator_config, progress_ns, span_ns
 from .lab import quietly
 
 READY_TIMEOUT_S = 30.0
@@ -80,14 +80,18 @@ class Generators:
         quietly("flow generators", self.stop)
 
     def start(self) -> tuple[ReadyFlow, ...]:
-        """Sink first, then the sender, which connects; returns the flows in their order."""
+        """Sink first, then the sender, which connects.
+
+        Returns:
+            The flows that are connected in advance, in their order.
+        """
         sink = self._start("sink")
         listening = sink.wait_event("listening", READY_TIMEOUT_S, self._stop_event)
         read_message(Listening, listening, f"{sink.name}: listening", HostError)
         sender = self._start("sender")
         event = sender.wait_event("ready", READY_TIMEOUT_S, self._stop_event)
         ready = read_message(SenderReady, event, f"{sender.name}: ready", HostError)
-        return self._in_order(ready.flows, "sender")
+        return self._in_order(ready.flows, "sender", {f.index for f in self._in_advance})
 
     def order_start(self, before: Callable[[int], None] | None = None) -> int:
         """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to both.
@@ -110,10 +114,11 @@ class Generators:
         end_ns = t0_ns + span_ns(scenario, trial) + drain_ns(scenario, trial)
         sink = self._await_end("sink", SinkReport, end_ns)
         sender = self._await_end("sender", SenderReport, end_ns)
+        every = {flow.index for flow in attempt.flows}
         in_order = self._in_order
         return FlowReports(
-            sender.model_copy(update={"flows": in_order(sender.flows, "sender")}),
-            sink.model_copy(update={"flows": in_order(sink.flows, "sink")}),
+            sender.model_copy(update={"flows": in_order(sender.flows, "sender", every)}),
+            sink.model_copy(update={"flows": in_order(sink.flows, "sink", every)}),
             steadiness,
         )
 
@@ -141,6 +146,10 @@ class Generators:
         return read_message(SinkProgress, event, f"{sink.name}: progress", HostError)
 
     @property
+    def _in_advance(self) -> list[TrialFlow]:
+        return [flow for flow in self._attempt.flows if not flow.is_transfer]
+
+    @property
     def pids(self) -> dict[str, int]:
         """Process id of each role that is started."""
         return {role: process.pid for role, process in self._processes.items()}
@@ -150,13 +159,12 @@ class Generators:
         for process in self._processes.values():
             process.stop()
 
-    def _in_order(self, flows: Sequence[Flow], role: str) -> tuple[Flow, ...]:
+    def _in_order(self, flows: Sequence[Flow], role: str, expected: set[int]) -> tuple[Flow, ...]:
         """Flows by their numbers; raises HostError when one is missing."""
         by_number = {flow.flow: flow for flow in flows}
-        count = len(self._attempt.flows)
-        if set(by_number) != set(range(count)):
-            raise HostError(f"the {role} reported {len(by_number)} of {count} flows")
-        return tuple(by_number[number] for number in range(count))
+        if set(by_number) != expected:
+            raise HostError(f"the {role} reported {len(by_number)} of {len(expected)} flows")
+        return tuple(by_number[number] for number in sorted(expected))
 
     def _start(self, role: str) -> ManagedProcess:
         attempt = self._attempt

@@ -40,6 +40,7 @@ from ..store.tables import (
     write_flows,
     write_goodput,
 )
+from ..store.transfers import write_transfers
 from ..validity.measurement import TrialMeasurement
 from ..validity.postcard_evidence import Examiner, SinkSightings, SocketSightings
 
@@ -85,6 +86,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
         for stage in _stages(measured, goodput):
             stage.carry_out(folder)
+        write_transfers(folder, attempt.flows, measured.sink.flows, measured.t0_ns)
         write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
         write_counters(folder, measured.counters.flows, marks=attempt.can_mark)
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:

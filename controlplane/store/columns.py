@@ -9,6 +9,7 @@ ROWS = {
     "counters": "flow: the registers of P4 after the drain",
     "disturbances": "100 ms with any frame of the lane",
     "pauses": "pause of 0.5 ms or more of the data plane's loop",
+    "transfers": "transfer that was to come (only where flow groups have `arrivals`)",
 }
 """Table -> what it has one row for each of."""
 
@@ -149,6 +150,17 @@ MEANINGS = {
     "pauses": {
         "t_ns": "beginning of the pause",
         "length_ns": "its length",
+    },
+    "transfers": {
+        "transfer": "the transfer's number, from 0, by arrival",
+        "flow": "the flow whose connection carried it, or was to",
+        "group": "number of its flow group",
+        "arrival_ns": "when it was planned to come",
+        "start_ns": "its first write, or the SYN where it opened a connection; null: it never came",
+        "size_bytes": "payload that it was to bring",
+        "first_byte_ns": "its first payload at the sink; null if none came",
+        "completed_ns": "its last payload at the sink; null: it was not complete by the end",
+        "acked_ns": "when the sender knew that all of it had arrived; null likewise",
     },
 }
 """Table -> column -> what it is; times are after t0, bytes those of frames, or payload."""

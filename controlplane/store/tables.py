@@ -21,6 +21,7 @@ from ..plan.attempt import TrialFlow
 from .parquet import TableLayout, write_table
 from .postcards import BINS, POSTCARDS
 from .raw_files import read_generator_file, read_telemetry
+from .transfers import TRANSFERS
 
 BBR_GAIN_UNIT = 256.0
 """What BBR's gains are counted in, in the kernel and in the raw records."""
@@ -111,6 +112,7 @@ _LAYOUTS = (
     COUNTERS,
     DISTURBANCES,
     PAUSES,
+    TRANSFERS,
 )
 TABLES = {table.name: table.schema for table in _LAYOUTS}
 """Table name -> schema; the file of a table is `<name>.parquet`."""

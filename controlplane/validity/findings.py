@@ -57,7 +57,7 @@ def window_limited(trial: TrialMeasurement) -> tuple[WindowLimited, ...]:
         )
         for by, shares in trial.evidence.limits.shares.items()
         for flow in trial.attempt.flows
-        if (share := float(shares[flow.index])) > LEAST_SHARE
+        if not flow.is_transfer and (share := float(shares[flow.index])) > LEAST_SHARE
     )
 
 

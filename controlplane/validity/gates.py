@@ -6,12 +6,14 @@ cannot judge, or need not, passes without a limit and says so.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.messages import FlowRegisters
+from ..contract.messages import FlowRegisters, SenderFlowReport
 from ..contract.trial import Gate, Kind
 from .findings import repeated_payload, round_trip_ns
 from .measurement import TrialMeasurement, spans
@@ -30,6 +32,8 @@ PAUSED = 0.015
 """Measured with 2 CUBIC and 2 BBR flows at 40 ms and 2 BDP (docs/explanation/disturbances.md):
 pauses of 20 ms move BBR's share by 0.8 +- 1.3 points when they are 1.05 % of the time, and by 5.5
 +- 1.4 points when they are 2.15 %."""
+STARVED = os.strerror(errno.ETIMEDOUT)
+"""Why a transfer's connection ends that nothing came through for minutes."""
 RETRANSMISSION_NS = 200_000_000
 """TCP_RTO_MIN of Linux."""
 
@@ -92,7 +96,8 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     enough that it was sending before the window and until its end, and that it was seen in the
     first and in the last part of the window: by a packet that reached the bottleneck (even to be
     dropped), or by a sample of its socket with data yet to be sent or acknowledged. Background
-    that begins late does so by plan, and is looked at from then on.
+    that begins late does so by plan, and is looked at from then on. Of a transfer it is an outcome,
+    too, that it was not complete by the end; its connection must not have broken.
     """
     own, edges = _own_windows(trial), trial.evidence.edges
     problems = []
@@ -102,8 +107,10 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
         late = not flow.mixed and flow.start_ns > begin
         begin = flow.start_ns + START_MARGIN_NS if late else begin
         start_ns, end_ns = report.start_ns, report.end_ns
-        if report.error is not None:
+        if report.error is not None and not (flow.is_transfer and report.error == STARVED):
             problems.append(f"flow {flow.index}: {report.error}")
+        elif flow.is_transfer:
+            continue
         elif start_ns is None or start_ns > begin or end_ns is None or end_ns < end:
             problems.append(f"flow {flow.index} sent from {start_ns} to {end_ns} ns")
         elif not ((late or edges.first[flow.index]) and edges.last[flow.index]):
@@ -134,16 +141,22 @@ def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
 
 def congestion_control(trial: TrialMeasurement) -> Gate:
     """Each socket's CCA, read back, is the one that was asked for."""
+    asked = {flow.index: flow.cc for flow in trial.attempt.flows}
+    read = [(ready.flow, ready.cc_applied) for ready in trial.ready]
+    read += [(end.flow, end.cc_applied) for end in trial.sender.flows if _was_connected(trial, end)]
     wrong = [
-        f"flow {flow.index}: {ready.cc_applied!r} instead of {flow.cc!r}"
-        for flow, ready, end in zip(
-            trial.attempt.flows, trial.ready, trial.sender.flows, strict=True
-        )
-        if ready.cc_applied != flow.cc or end.cc_applied != flow.cc
+        f"flow {flow}: {applied!r} instead of {asked[flow]!r}"
+        for flow, applied in dict.fromkeys(read)
+        if applied != asked[flow]
     ]
     return _gate(
         "congestion_control", not wrong, len(wrong), 0, "flows", _listed(wrong) or "as asked"
     )
+
+
+def _was_connected(trial: TrialMeasurement, end: SenderFlowReport) -> bool:
+    """Not so a transfer that never came, or that took another's connection."""
+    return not trial.attempt.flows[end.flow].is_transfer or end.connect_ns is not None
 
 
 def ecn(trial: TrialMeasurement) -> Gate:
@@ -151,7 +164,7 @@ def ecn(trial: TrialMeasurement) -> Gate:
     wrong = [
         f"flow {flow.index} ({flow.cc}) {'has no' if flow.ecn else 'has'} ECN"
         for flow, end in zip(trial.attempt.flows, trial.sender.flows, strict=True)
-        if end.ecn != flow.ecn
+        if end.ecn != flow.ecn and _was_connected(trial, end)
     ]
     return _gate("ecn", not wrong, len(wrong), 0, "flows", _listed(wrong) or "as asked")
 
@@ -304,7 +317,8 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
     readable = trial.evidence.postcards.streams.readable_bytes()
     for flow, streamed in zip(trial.attempt.flows, readable, strict=True):
         read = trial.sink.flows[flow.index].bytes
-        if streamed != read:
+        never_opened = streamed is None and read == 0 and flow.is_transfer
+        if streamed != read and not never_opened:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", _listed(wrong) or "exact")
 

@@ -99,7 +99,7 @@ class TrialMeasurement:
         epoch_ns: Switch clock 0 on CLOCK_MONOTONIC.
         started_utc: Wall-clock start.
         ended_utc: Wall-clock end.
-        ready: What the sender reported of each flow before the start.
+        ready: What the sender reported before the start of each flow that lasts.
         sender: The sender's report at the end.
         sink: The sink's report at the end.
         window_ns: The measured window (from, to), after t0.

@@ -74,6 +74,9 @@ static const struct json_field flow_fields[] = {
 	JSON_FIELD(struct flow_config, "ecn", ecn, json_read_bool, .optional = true),
 	JSON_FIELD(struct flow_config, "dscp", dscp, json_read_u8, .max = DSCP_MAX,
 		   .optional = true),
+	JSON_FIELD(struct flow_config, "bytes", bytes, json_read_i64, .min = 1, .max = INT64_MAX,
+		   .optional = true),
+	JSON_FIELD(struct flow_config, "kept", kept, json_read_bool, .optional = true),
 };
 
 static const struct json_list flow_list = {
@@ -166,6 +169,25 @@ static const struct config config_defaults = {
 	.connect_timeout_ns = 10 * SECOND_NS,
 };
 
+/* A transfer is a flow of its own: no application writes it, no iperf3 process starts it. */
+static int
+refuse_wrong_transfers(const struct config *config, const struct json_place *flows)
+{
+	for (size_t i = 0; i < config->flow_count; i++) {
+		const struct flow_config *flow = &config->flows[i];
+		struct json_place place = json_place_of_item(flows, i);
+
+		place.key = flow->bytes > 0 ? "bytes" : "kept";
+		if (flow->kept && flow->bytes == 0)
+			return json_place_error(&place, "is for a flow with `bytes`");
+		if (flow->bytes > 0 && config->control_count > 0)
+			return json_place_error(&place, "cannot go with control connections");
+		if (flow->bytes > 0 && config_application(config, flow) != NULL)
+			return json_place_error(&place, "cannot go with an application");
+	}
+	return 0;
+}
+
 static int
 refuse_late_starts(const struct config *config, const struct json_place *flows)
 {
@@ -247,7 +269,7 @@ check_flows(const struct config *config, const struct json_place *flows)
 {
 	if (config->control_count > 0 && refuse_wrong_processes(config, flows) < 0)
 		return -1;
-	if (refuse_late_starts(config, flows) < 0)
+	if (refuse_wrong_transfers(config, flows) < 0 || refuse_late_starts(config, flows) < 0)
 		return -1;
 	if (refuse_duplicates(config, flow_key_number, "flow", flows) < 0)
 		return -1;
@@ -291,15 +313,21 @@ flow_to_json(const struct flow_config *flow)
 {
 	char source[INET_ADDRSTRLEN];
 	char destination[INET_ADDRSTRLEN];
+	json_t *json;
 
 	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
 	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
-	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:b, s:i}", "flow",
+	json = json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:b, s:i}", "flow",
 			 (json_int_t)flow->flow, "group", (json_int_t)flow->group, "cc", flow->cc,
 			 "src", source, "sport", ntohs(flow->source.sin_port), "dst", destination,
 			 "dport", ntohs(flow->destination.sin_port), "start_ns",
 			 (json_int_t)flow->start_ns, "process", (json_int_t)flow->process, "ecn",
 			 flow->ecn, "dscp", flow->dscp);
+	if (flow->bytes > 0) {
+		json_object_set_new(json, "bytes", json_integer((json_int_t)flow->bytes));
+		json_object_set_new(json, "kept", json_boolean(flow->kept));
+	}
+	return json;
 }
 
 static json_t *

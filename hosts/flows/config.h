@@ -33,6 +33,8 @@ struct flow_config {
 	uint32_t process; /* whose flow it is, where there are control connections */
 	bool ecn;	  /* it asks for ECN */
 	uint8_t dscp;	  /* of its sender's packets */
+	uint64_t bytes;	  /* it is a transfer of so many, which comes at its start; 0: bulk data */
+	bool kept;	  /* its connection may carry further transfers of its group and CCA */
 };
 
 /* The control connection of an iperf3 process. */

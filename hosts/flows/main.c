@@ -95,12 +95,14 @@ struct field {
 #define SAMPLE_FIELD(ctype, type, name) {#name, #type, offsetof(struct flow_sample, name)},
 #define GOODPUT_FIELD(ctype, type, name) {#name, #type, offsetof(struct goodput_record, name)},
 
+#define TRANSFER_FIELD(ctype, type, name) {#name, #type, offsetof(struct transfer_record, name)},
 #define SEGMENT_FIELD(ctype, type, name) {#name, #type, offsetof(struct segment_record, name)},
 #define SENT_FIELD(ctype, type, name) {#name, #type, offsetof(struct sent_datagram, name)},
 #define ARRIVED_FIELD(ctype, type, name) {#name, #type, offsetof(struct arrived_datagram, name)},
 
 static const struct field sample_fields[] = {FLOW_SAMPLE_FIELDS(SAMPLE_FIELD)};
 static const struct field goodput_fields[] = {GOODPUT_RECORD_FIELDS(GOODPUT_FIELD)};
+static const struct field transfer_fields[] = {TRANSFER_RECORD_FIELDS(TRANSFER_FIELD)};
 static const struct field segment_fields[] = {SEGMENT_RECORD_FIELDS(SEGMENT_FIELD)};
 static const struct field sent_fields[] = {SENT_DATAGRAM_FIELDS(SENT_FIELD)};
 static const struct field arrived_fields[] = {ARRIVED_DATAGRAM_FIELDS(ARRIVED_FIELD)};
@@ -132,6 +134,8 @@ print_layouts(struct failure *failure)
 		 COUNT(sample_fields)},
 		{GOODPUT_FILE, sizeof(struct goodput_record), goodput_fields,
 		 COUNT(goodput_fields)},
+		{TRANSFERS_FILE, sizeof(struct transfer_record), transfer_fields,
+		 COUNT(transfer_fields)},
 		{SEGMENTS_FILE, sizeof(struct segment_record), segment_fields,
 		 COUNT(segment_fields)},
 		{SENT_FILE, sizeof(struct sent_datagram), sent_fields, COUNT(sent_fields)},

@@ -13,6 +13,7 @@
 #include "sender_connect.h"
 #include "sender_flow.h"
 #include "sender_process.h"
+#include "sender_transfers.h"
 #include "sender_transmit.h"
 
 /* null for a flow that is not connected yet: iperf3's are connected after t0. */
@@ -49,7 +50,8 @@ report_ready(const struct sender_flows *all)
 		return 0;
 	flows = json_array();
 	for (size_t i = 0; i < all->count; i++)
-		json_array_append_new(flows, ready_to_json(&all->flows[i]));
+		if (!sender_flow_is_transfer(&all->flows[i]))
+			json_array_append_new(flows, ready_to_json(&all->flows[i]));
 	return event_print(json_pack("{s:s, s:i, s:o}", "event", "ready", "notsent_lowat_bytes",
 				     (int)all->unsent_bytes, "flows", flows),
 			   all->session.failure);
@@ -114,7 +116,8 @@ wait_for_t0(struct session *session)
 
 /* Each phase returns 0 also when a signal ended it. */
 static int
-run_phases(struct sender_flows *all, struct processes *processes, struct applications *applications)
+run_phases(struct sender_flows *all, struct processes *processes, struct applications *applications,
+	   struct transfers *transfers)
 {
 	if (sender_flows_open_sockets(all) < 0)
 		return -1;
@@ -124,9 +127,9 @@ run_phases(struct sender_flows *all, struct processes *processes, struct applica
 		return -1;
 	if (wait_for_t0(&all->session) < 0)
 		return -1;
-	if (sender_transmit(all, processes, applications) < 0)
+	if (sender_transmit(all, processes, applications, transfers) < 0)
 		return -1;
-	if (applications_finish(applications) < 0)
+	if (applications_finish(applications) < 0 || transfers_finish(transfers) < 0)
 		return -1;
 	if (record_file_close(&all->samples, all->session.failure) < 0)
 		return -1;
@@ -140,12 +143,15 @@ sender_run(const struct config *config, struct failure *failure)
 {
 	struct processes processes = {0};
 	struct applications applications = APPLICATIONS_CLOSED;
+	struct transfers transfers = {0};
 	struct sender_flows all;
 	int status = -1;
 
 	if (sender_flows_open(&all, config, failure) == 0 &&
-	    processes_form(&processes, &all) == 0 && applications_open(&applications, &all) == 0)
-		status = run_phases(&all, &processes, &applications);
+	    processes_form(&processes, &all) == 0 && applications_open(&applications, &all) == 0 &&
+	    transfers_open(&transfers, &all) == 0)
+		status = run_phases(&all, &processes, &applications, &transfers);
+	transfers_close(&transfers);
 	applications_close(&applications);
 	processes_free(&processes);
 	sender_flows_close(&all);

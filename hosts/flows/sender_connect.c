@@ -10,6 +10,7 @@ struct connecting {
 	struct sender_flows *all;
 	int64_t deadline_ns;
 	size_t next;
+	size_t asked;
 };
 
 static int connect_more(struct connecting *c, int64_t now_ns);
@@ -24,9 +25,15 @@ connect_next(struct sender_flow *flow, void *owner, int64_t now_ns)
 static int
 connect_more(struct connecting *c, int64_t now_ns)
 {
-	while (c->next < c->all->count && c->next - c->all->connected < PENDING_MAX)
-		if (sender_flow_connect(&c->all->flows[c->next++], now_ns, connect_next, c) < 0)
+	while (c->next < c->all->count && c->asked - c->all->connected < PENDING_MAX) {
+		struct sender_flow *flow = &c->all->flows[c->next++];
+
+		if (sender_flow_is_transfer(flow))
+			continue;
+		c->asked++;
+		if (sender_flow_connect(flow, now_ns, connect_next, c) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -48,7 +55,7 @@ all_connected(const void *owner)
 {
 	const struct sender_flows *all = ((const struct connecting *)owner)->all;
 
-	return all->connected == all->count;
+	return all->connected == all->in_advance;
 }
 
 int
@@ -73,12 +80,12 @@ sender_connect_too_late(const struct sender_flows *all)
 	const struct sender_flow *flow = all->flows;
 	char name[FLOW_NAME_BYTES];
 
-	while (flow->state != FLOW_IDLE)
+	while (flow->state != FLOW_IDLE || sender_flow_is_transfer(flow))
 		flow++;
 	return failure_set(all->session.failure, EXIT_STATUS_HOST,
 			   "%s: cannot connect: no answer within %.3f s (%zu of %zu flows are "
 			   "connected)",
 			   flow_name(flow->config, name),
 			   (double)all->session.config->connect_timeout_ns / SECOND_NS,
-			   all->connected, all->count);
+			   all->connected, all->in_advance);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "served.h"
@@ -72,7 +73,9 @@ int
 sender_flows_open(struct sender_flows *all, const struct config *config, struct failure *failure)
 {
 	*all = (struct sender_flows){.samples = RECORD_FILE_CLOSED};
-	all->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
+	for (size_t i = 0; i < config->flow_count; i++)
+		all->in_advance += config->flows[i].bytes == 0;
+	all->unsent_bytes = unsent_bytes_per_flow(all->in_advance > 0 ? all->in_advance : 1);
 	if (session_open(&all->session, config, failure) < 0 || allocate_flows(all, config) < 0 ||
 	    allocate_rows(all) < 0 || cca_states_open(&all->states, config, failure) < 0)
 		return -1;
@@ -98,6 +101,12 @@ bool
 sender_flow_is_udp(const struct sender_flow *flow)
 {
 	return flow->application != NULL && flow->application->kind == APPLICATION_UDP;
+}
+
+bool
+sender_flow_is_transfer(const struct sender_flow *flow)
+{
+	return flow->config->bytes > 0;
 }
 
 bool
@@ -141,17 +150,22 @@ open_udp(struct sender_flow *flow)
 }
 
 int
+sender_flow_open(struct sender_flow *flow)
+{
+	if ((sender_flow_is_udp(flow) ? open_udp(flow) : open_tcp(flow)) < 0)
+		return -1;
+	return flow->config->dscp == 0 ? 0 :
+					 tcp_socket_set_dscp(flow->watch.fd, flow->config,
+							     flow->all->session.failure);
+}
+
+int
 sender_flows_open_sockets(struct sender_flows *all)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		struct sender_flow *flow = &all->flows[i];
-
-		if ((sender_flow_is_udp(flow) ? open_udp(flow) : open_tcp(flow)) < 0)
+	for (size_t i = 0; i < all->count; i++)
+		if (!sender_flow_is_transfer(&all->flows[i]) &&
+		    sender_flow_open(&all->flows[i]) < 0)
 			return -1;
-		if (flow->config->dscp > 0 &&
-		    tcp_socket_set_dscp(flow->watch.fd, flow->config, all->session.failure) < 0)
-			return -1;
-	}
 	return 0;
 }
 
@@ -204,8 +218,8 @@ broke_before_start(struct watch *watch, uint32_t events, int64_t now_ns)
 			   error != 0 ? strerror(error) : "closed by the peer");
 }
 
-static int
-note_connected(struct sender_flow *flow, int64_t now_ns)
+int
+sender_flow_adopt(struct sender_flow *flow, int64_t now_ns)
 {
 	flow->state = FLOW_CONNECTED;
 	flow->connected_ns = now_ns;
@@ -221,7 +235,14 @@ note_connected(struct sender_flow *flow, int64_t now_ns)
 		return -1;
 	flow->acked_by_handshake = flow->last.bytes_acked;
 	flow->last.bytes_acked = 0;
+	return 0;
+}
 
+static int
+note_connected(struct sender_flow *flow, int64_t now_ns)
+{
+	if (sender_flow_adopt(flow, now_ns) < 0)
+		return -1;
 	flow->watch.ready = broke_before_start;
 	return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
 }
@@ -262,6 +283,15 @@ sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_connec
 	return loop_add(&flow->all->session.loop, &flow->watch, EPOLLOUT);
 }
 
+static void
+note_end(struct sender_flow *flow, int64_t now_ns)
+{
+	flow->watch.fd = -1;
+	flow->state = FLOW_ENDED;
+	flow->ended_ns = now_ns;
+	flow->all->ended++;
+}
+
 int
 sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 {
@@ -269,11 +299,27 @@ sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 
 	served_give_back(flow->all->session.service, flow->watch.fd);
 	tcp_socket_abort(flow->watch.fd);
-	flow->watch.fd = -1;
-	flow->state = FLOW_ENDED;
-	flow->ended_ns = now_ns;
-	flow->all->ended++;
+	note_end(flow, now_ns);
 	return result;
+}
+
+int
+sender_flow_finish(struct sender_flow *flow, int64_t now_ns)
+{
+	int result = read_sample(flow);
+
+	/* The kernel counts the FIN as an acknowledged byte, too. */
+	if (flow->last.bytes_acked > flow->config->bytes)
+		flow->last.bytes_acked = flow->config->bytes;
+	close(flow->watch.fd);
+	note_end(flow, now_ns);
+	return result;
+}
+
+void
+sender_flow_skip(struct sender_flow *flow)
+{
+	note_end(flow, 0);
 }
 
 int

@@ -21,7 +21,8 @@ struct sender_flows {
 	struct cca_states states;
 	struct sender_flow *flows; /* in the order of the configuration */
 	size_t count;
-	size_t connected; /* that have ever been */
+	size_t in_advance; /* that are connected before t0; the others are transfers */
+	size_t connected;  /* that have ever been */
 	size_t ended;
 	size_t lost;
 	struct grid ticks; /* of sampling */
@@ -73,7 +74,16 @@ bool sender_flow_is_udp(const struct sender_flow *flow);
 /* Whether its TCP state is read at each tick now. */
 bool sender_flow_is_sampled(const struct sender_flow *flow);
 
-/* Open every flow's socket. */
+/* Whether it ends when so many bytes have arrived. */
+bool sender_flow_is_transfer(const struct sender_flow *flow);
+
+/* Open a flow's socket. */
+int sender_flow_open(struct sender_flow *flow);
+
+/* It is connected: see to its CCA, and look what it is. */
+int sender_flow_adopt(struct sender_flow *flow, int64_t now_ns);
+
+/* Open the sockets of all flows that are connected in advance. */
 int sender_flows_open_sockets(struct sender_flows *all);
 
 /* Begin to connect a flow; `connected` follows, unless the connection fails. */
@@ -104,6 +114,12 @@ int sender_flows_sample(struct sender_flows *all, uint64_t tick);
 
 /* Reset the flow; its last sample gives the totals. */
 int sender_flow_end(struct sender_flow *flow, int64_t now_ns);
+
+/* Close it after its end was agreed upon, likewise. */
+int sender_flow_finish(struct sender_flow *flow, int64_t now_ns);
+
+/* Its time never came, or another connection did its part. */
+void sender_flow_skip(struct sender_flow *flow);
 
 /* Write the last sample, of a flow that has ended, as that of a tick. */
 int sender_flow_record(struct sender_flow *flow, uint64_t tick);

@@ -269,6 +269,8 @@ end_flow(const struct process *process, struct sender_flow *flow)
 {
 	bool was_sampled = sender_flow_is_sampled(flow);
 
+	if (flow->state == FLOW_IDLE && flow->watch.fd < 0)
+		sender_flow_skip(flow);
 	if (flow->watch.fd < 0)
 		return 0;
 	if (sender_flow_end(flow, clock_now_ns()) < 0)
@@ -282,9 +284,13 @@ end_some_flows(struct processes *p, struct process *process, int64_t now_ns)
 {
 	if (process->ended == 0)
 		begin_end(p, process, now_ns);
-	for (int ended = 0; ended < END_FLOWS && !is_over(process); ended++)
-		if (end_flow(process, process->flows[process->ended++]) < 0)
+	for (int ended = 0; ended < END_FLOWS && !is_over(process);) {
+		struct sender_flow *flow = process->flows[process->ended++];
+
+		ended += flow->watch.fd >= 0;
+		if (end_flow(process, flow) < 0)
 			return -1;
+	}
 	if (is_over(process))
 		hang_up(process);
 	p->end_resume_ns = clock_now_ns() + END_PAUSE_NS;

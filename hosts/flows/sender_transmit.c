@@ -13,6 +13,7 @@ struct transmission {
 	struct sender_flows *all;
 	struct processes *processes;
 	struct applications *applications;
+	struct transfers *transfers;
 	struct sender_flow **by_start;
 	size_t next_start; /* the count of flows: all have been started, or have servers to do it */
 	uint64_t tick;
@@ -51,6 +52,8 @@ next_start_ns(const struct transmission *t)
 static int
 start_flow(struct transmission *t, struct sender_flow *flow, int64_t now_ns)
 {
+	if (sender_flow_is_transfer(flow))
+		return transfers_start(t->transfers, flow, now_ns);
 	return flow->application == NULL ? sender_flow_start(flow) :
 					   applications_start(t->applications, flow, now_ns);
 }
@@ -169,13 +172,14 @@ order_by_start(struct transmission *t)
 
 int
 sender_transmit(struct sender_flows *all, struct processes *processes,
-		struct applications *applications)
+		struct applications *applications, struct transfers *transfers)
 {
 	static const struct agenda agenda = {next_ns, do_what_is_due, all_ended};
 	struct transmission transmission = {
 		.all = all,
 		.processes = processes,
 		.applications = applications,
+		.transfers = transfers,
 	};
 	int result;
 

@@ -5,9 +5,10 @@
 
 #include "sender_applications.h"
 #include "sender_process.h"
+#include "sender_transfers.h"
 
 /* Returns 0 also when a signal ended it, and then every flow has ended, too. */
 int sender_transmit(struct sender_flows *all, struct processes *processes,
-		    struct applications *applications);
+		    struct applications *applications, struct transfers *transfers);
 
 #endif

@@ -37,14 +37,30 @@ allocate_flows(struct sink *sink, const struct config *config)
 	return 0;
 }
 
+static bool
+any_is_kept(const struct config *config)
+{
+	for (size_t i = 0; i < config->flow_count; i++)
+		if (config->flows[i].kept)
+			return true;
+	return false;
+}
+
 static int
 open_sink(struct sink *sink, const struct config *config, struct failure *failure)
 {
-	*sink = (struct sink){.goodput = RECORD_FILE_CLOSED, .datagrams = RECORD_FILE_CLOSED};
+	*sink = (struct sink){
+		.goodput = RECORD_FILE_CLOSED,
+		.datagrams = RECORD_FILE_CLOSED,
+		.kept_reads = RECORD_FILE_CLOSED,
+	};
 	if (session_open(&sink->session, config, failure) < 0 || allocate_flows(sink, config) < 0)
 		return -1;
 	sink_form_servers(sink);
 	if (flow_index_build(&sink->by_source, config, flow_key_source, failure) < 0)
+		return -1;
+	if (any_is_kept(config) &&
+	    record_file_open(&sink->kept_reads, config->out, READS_FILE, failure) < 0)
 		return -1;
 	return record_file_open(&sink->goodput, config->out, GOODPUT_FILE, failure);
 }
@@ -63,6 +79,7 @@ close_sink(struct sink *sink)
 		if (sink->flows[i].watch.fd >= 0)
 			tcp_socket_abort(sink->flows[i].watch.fd);
 	record_file_close(&sink->goodput, &ignored);
+	record_file_close(&sink->kept_reads, &ignored);
 	flow_index_free(&sink->by_source);
 	free(sink->listeners);
 	free(sink->counts);
@@ -163,6 +180,8 @@ write_interval(struct sink *sink, uint64_t interval)
 	struct goodput_record record = {.t_ns = grid_time_ns(&sink->interval_ends, interval)};
 
 	for (size_t i = 0; i < sink->flow_count; i++) {
+		if (sink->flows[i].config->bytes > 0 && sink->flows[i].interval_bytes == 0)
+			continue; /* most transfers are none at any time */
 		record.flow = sink->flows[i].config->flow;
 		record.bytes = sink->flows[i].interval_bytes;
 		sink->flows[i].interval_bytes = 0;
@@ -303,6 +322,7 @@ run_phases(struct sink *sink)
 	if (count_until_end(sink) < 0)
 		return -1;
 	if (record_file_close(&sink->goodput, sink->session.failure) < 0 ||
+	    record_file_close(&sink->kept_reads, sink->session.failure) < 0 ||
 	    record_file_close(&sink->datagrams, sink->session.failure) < 0)
 		return -1;
 	if (report_end(sink) < 0)

@@ -91,6 +91,7 @@ struct sink {
 	uint64_t segments;  /* segments with data that they received */
 
 	struct record_file goodput;
+	struct record_file kept_reads; /* of connections that carry several transfers */
 	struct grid interval_ends;
 	struct grid reads; /* when all flows are read, whatever waits; of no ticks: by read_bytes */
 	struct lateness reads_lateness;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "sink.h"
 #include "tcp_socket.h"
@@ -40,7 +41,10 @@ close_flow(struct sink_flow *flow, enum sink_flow_end end)
 	if (flow->served)
 		served_give_back(flow->sink->session.service, flow->watch.fd);
 	flow->served = false;
-	tcp_socket_abort(flow->watch.fd);
+	if (end == CLOSED_BY_FIN)
+		close(flow->watch.fd); /* answered in kind */
+	else
+		tcp_socket_abort(flow->watch.fd);
 	flow->watch.fd = -1;
 	flow->end = end;
 	flow->sink->open--;
@@ -164,6 +168,29 @@ read_all_served(struct sink *sink)
 	return 0;
 }
 
+/*
+ * A transfer is read when its first byte is there, and its last one. A connection that is kept does
+ * not know which is the last: it is read, and that noted, whenever there is anything.
+ */
+static int
+note_transfer(struct sink_flow *flow, uint64_t bytes, int64_t now_ns)
+{
+	const struct config *config = flow->sink->session.config;
+	struct goodput_record record = {
+		.t_ns = now_ns,
+		.flow = flow->config->flow,
+		.bytes = bytes,
+	};
+	uint64_t left = flow->config->bytes - flow->bytes;
+
+	if (flow->config->kept)
+		return record_file_append(&flow->sink->kept_reads, &record, sizeof(record),
+					  flow->sink->session.failure);
+	if (left == 0 || flow->bytes > flow->config->bytes)
+		return 0;
+	return wake_at(flow, left < config->read_bytes ? (unsigned int)left : config->read_bytes);
+}
+
 /* A reset does not hide data that came before it: recv() reports it only after them. */
 static int
 read_socket(struct sink_flow *flow, int64_t now_ns)
@@ -172,6 +199,8 @@ read_socket(struct sink_flow *flow, int64_t now_ns)
 
 	if (count > 0) {
 		sink_flow_count(flow, (uint64_t)count, now_ns);
+		if (flow->config->bytes > 0)
+			return note_transfer(flow, (uint64_t)count, now_ns);
 		if (flow->owes_cookie && flow->bytes >= IPERF3_COOKIE_BYTES)
 			return take_cookie(flow);
 	} else if (count == 0) {
@@ -201,7 +230,7 @@ sink_flows_read(struct sink *sink, int64_t now_ns)
 {
 	for (size_t i = 0; i < sink->flow_count; i++)
 		if (sink->flows[i].watch.fd >= 0 && !sink->flows[i].served &&
-		    read_socket(&sink->flows[i], now_ns) < 0)
+		    sink->flows[i].config->bytes == 0 && read_socket(&sink->flows[i], now_ns) < 0)
 			return -1;
 	return sink_datagrams_read(sink, now_ns) < 0 ? -1 : read_all_served(sink);
 }
@@ -223,6 +252,8 @@ sink_flow_open(struct sink_flow *flow, int fd)
 	flow->watch.ready = flow_readable;
 	flow->end = STILL_OPEN;
 	flow->sink->open++;
+	if (flow->config->bytes > 0)
+		return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN | EPOLLRDHUP);
 	if (wake_at(flow, owes ? IPERF3_COOKIE_BYTES : data_mark(config)) < 0)
 		return -1;
 	return owes ? loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN) :

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -110,6 +113,13 @@ limit_unsent(int fd, const struct flow_config *flow, unsigned int bytes, struct 
 	return 0;
 }
 
+/* A transfer that is no larger than the limit has one system call less. */
+static bool
+needs_limit(const struct flow_config *flow, unsigned int unsent_bytes)
+{
+	return flow->bytes == 0 || flow->bytes > unsent_bytes;
+}
+
 int
 tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes, struct failure *failure)
 {
@@ -120,7 +130,8 @@ tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes, struc
 		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot open a socket: %s",
 				   flow_name(flow, name), strerror(errno));
 	if (tcp_socket_set_cc(fd, flow, failure) < 0 || bind_source(fd, flow, failure) < 0 ||
-	    limit_unsent(fd, flow, unsent_bytes, failure) < 0) {
+	    (needs_limit(flow, unsent_bytes) &&
+	     limit_unsent(fd, flow, unsent_bytes, failure) < 0)) {
 		close(fd);
 		return -1;
 	}
@@ -164,6 +175,40 @@ tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES])
 
 	memset(cc, 0, CC_NAME_BYTES);
 	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &length);
+}
+
+int
+tcp_socket_notify_acks(int fd, const struct flow_config *flow, struct failure *failure)
+{
+	const unsigned int what =
+		SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY;
+	char name[FLOW_NAME_BYTES];
+
+	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &what, sizeof(what)) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: SO_TIMESTAMPING: %s",
+				   flow_name(flow, name), strerror(errno));
+	return 0;
+}
+
+void
+tcp_socket_drop_notices(int fd)
+{
+	char control[256];
+	struct msghdr message;
+
+	do
+		message =
+			(struct msghdr){.msg_control = control, .msg_controllen = sizeof(control)};
+	while (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0);
+}
+
+int
+tcp_socket_unacknowledged(int fd)
+{
+	int bytes = 0;
+
+	ioctl(fd, SIOCOUTQ, &bytes);
+	return bytes;
 }
 
 int

@@ -45,6 +45,13 @@ int tcp_socket_wake_at(int fd, unsigned int bytes);
 /* The CCA that the kernel really uses. */
 int tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES]);
 
+/* Be told, by EPOLLERR, when what was written is acknowledged; forget what was told so far. */
+int tcp_socket_notify_acks(int fd, const struct flow_config *flow, struct failure *failure);
+void tcp_socket_drop_notices(int fd);
+
+/* Bytes that were written and not yet acknowledged. */
+int tcp_socket_unacknowledged(int fd);
+
 /* The error that broke the connection, or 0. */
 int tcp_socket_error(int fd);
 

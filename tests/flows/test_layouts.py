@@ -16,6 +16,7 @@ from nashbed.controlplane.contract.records import (
     GOODPUT,
     SEGMENT,
     SENT_DATAGRAM,
+    TRANSFER,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -23,6 +24,7 @@ README = Path(__file__).resolve().parents[2] / "hosts" / "flows" / "README.md"
 DTYPES = {
     "flow_samples.bin": FLOW_SAMPLE,
     "goodput.bin": GOODPUT,
+    "transfers.bin": TRANSFER,
     "segments.bin": SEGMENT,
     "sent.bin": SENT_DATAGRAM,
     "arrived.bin": ARRIVED_DATAGRAM,

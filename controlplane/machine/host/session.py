@@ -237,7 +237,8 @@ def host_sysctls(window_bytes: int, hosts: Hosts = NO_WISHES) -> dict[str, str]:
     Unless the scenario says otherwise, socket buffers hold four times the window: the kernel counts
     its own overhead in them, and a flow must be limited by its congestion window, not by a
     buffer. net.core.wmem_max and rmem_max do not matter: they limit what a program asks for, and
-    the flow generator leaves its buffers to the kernel.
+    the flow generator leaves its buffers to the kernel. Ports whose last connection is in TIME_WAIT
+    are taken again: transfers of the next trial have the same.
     """
     largest = max(4 * window_bytes, 6_291_456)
     rmem = largest if hosts.rmem_max is None else hosts.rmem_max.bytes
@@ -245,6 +246,7 @@ def host_sysctls(window_bytes: int, hosts: Hosts = NO_WISHES) -> dict[str, str]:
     return {
         "net.ipv4.tcp_no_metrics_save": "1",
         "net.ipv4.tcp_ecn": "0",
+        "net.ipv4.tcp_tw_reuse": "1",
         "net.ipv4.tcp_rmem": f"4096 131072 {rmem}",
         "net.ipv4.tcp_wmem": f"4096 16384 {wmem}",
     }

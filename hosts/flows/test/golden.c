@@ -42,6 +42,7 @@ golden_value(unsigned int record, unsigned int field)
 
 DEFINE_WRITER(write_samples, flow_sample, FLOW_SAMPLE_FIELDS)
 DEFINE_WRITER(write_goodput, goodput_record, GOODPUT_RECORD_FIELDS)
+DEFINE_WRITER(write_transfers, transfer_record, TRANSFER_RECORD_FIELDS)
 DEFINE_WRITER(write_segments, segment_record, SEGMENT_RECORD_FIELDS)
 DEFINE_WRITER(write_sent, sent_datagram, SENT_DATAGRAM_FIELDS)
 DEFINE_WRITER(write_arrived, arrived_datagram, ARRIVED_DATAGRAM_FIELDS)
@@ -80,8 +81,11 @@ main(int argc, char **argv)
 		const char *name;
 		void (*write_records)(FILE *binary, FILE *json);
 	} files[] = {
-		{FLOW_SAMPLES_FILE, write_samples}, {GOODPUT_FILE, write_goodput},
-		{SEGMENTS_FILE, write_segments},    {SENT_FILE, write_sent},
+		{FLOW_SAMPLES_FILE, write_samples},
+		{GOODPUT_FILE, write_goodput},
+		{TRANSFERS_FILE, write_transfers},
+		{SEGMENTS_FILE, write_segments},
+		{SENT_FILE, write_sent},
 		{ARRIVED_FILE, write_arrived},
 	};
 	FILE *json;

@@ -50,7 +50,10 @@ def test_background_comes_behind_the_mix_and_starts_at_its_offset(testbed: Testb
     ("text", "problem"),
     [
         (BACKGROUND + MAIN, "flows[0]: 'bg' is background; write it behind the groups of the mix"),
-        (BACKGROUND, "flows: no group is part of the mix; leave out `strategy` in the first one"),
+        (
+            BACKGROUND,
+            "flows: no group is part of the mix; write one with a `count` and no `strategy`",
+        ),
         (
             MAIN + BACKGROUND.replace("200ms", "400ms"),
             "flows[1].start_offset: 400ms and start_jitter 50ms are together beyond the duration "
