@@ -192,6 +192,8 @@ def _drift_of_trial(trial: TrialData) -> float:
     goodput = trial.need_goodput()
     if trial.spans_ns is None:
         check_cover(goodput, trial.window_ns)
+    if not trial.mixed.any():
+        raise NotMeasuredError("no flow of the trial is part of the mix")
     mine = np.where(trial.mixed, np.array(trial.strategy), "")
     drifts = [
         drift(

@@ -114,8 +114,9 @@ class SettingEquilibria:
         return [v for v in self.verdicts if v.equilibrium == "undecided"]
 
     def verdict(self, state: State) -> Verdict:
-        """The verdict on one state."""
-        return next(v for v in self.verdicts if v.state == state)
+        """The verdict on one state; none on one that is none of the game's."""
+        unknown = Verdict(state, "undecided", "undecided", None, None, (state,))
+        return next((v for v in self.verdicts if v.state == state), unknown)
 
     def text(self, state: State) -> str:
         """A state in words."""
@@ -198,7 +199,11 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
 def _samples(
     measures: RunMeasures, setting: Setting, utility: Utility
 ) -> dict[State, dict[int, Payoffs]]:
-    """State -> repetition -> payoffs; mixes and trials without a complete utility are left out."""
+    """State -> repetition -> payoffs.
+
+    Mixes and trials without a complete utility are left out, and mixes in which a flow does not
+    run: it is no choice of the game.
+    """
     samples = {}
     groups = len(measures.group_names)
     for cell in measures.cells(setting):
@@ -207,7 +212,7 @@ def _samples(
             for t in cell.trials
         }
         complete = {number: v for number, v in values.items() if _complete(v, cell)}
-        if complete:
+        if complete and tuple(map(sum, cell.state)) == measures.group_sizes:
             samples[cell.state] = complete
     return samples
 

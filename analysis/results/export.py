@@ -16,11 +16,14 @@ from ..correlation import correlate_run, correlation_answer
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
-from ..sharing.tables import MADE
+from ..sharing.tables import MADE as MADE_OF_POSTCARDS
 from ..state import mix_state, state_text, strategy_totals
+from .harm import write_harm
 from .summary import RunSummary, SummaryRow
 
 FORMATS = ("csv", "parquet")
+MADE = {**MADE_OF_POSTCARDS, "harm": write_harm}
+"""Tables that are made when they are asked for."""
 
 
 def export_run(

@@ -195,7 +195,7 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
         list[str] | None,
         typer.Option(
             "--table",
-            help="Also export a table: a raw one of all trials, blame or holders; repeatable.",
+            help="Also export a table, raw or made (blame, holders, harm); repeatable.",
         ),
     ] = None,
     trial: Annotated[

@@ -26,6 +26,7 @@ from .course import (
 from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
+from .harm import HarmMixes, check_harm
 from .model import ContractModel, Name
 from .queues import (
     COMPLETE_SHARING,
@@ -297,7 +298,7 @@ class Sweep(ContractModel):
         kernel: Guest kernels in place of the scenario's.
         start: Starts in place of the scenario's.
         mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
-            or the mixes to run.
+            `{harm_to: cubic}`, one flow alone and beside each strategy; or the mixes to run.
     """
 
     buffer: tuple[Buffer, ...] | None = None
@@ -308,7 +309,7 @@ class Sweep(ContractModel):
     random_loss: tuple[Share, ...] | None = None
     kernel: tuple[KernelRelease, ...] | None = None
     start: tuple[StartSpec, ...] | None = None
-    mixes: Literal["all"] | PairMixes | tuple[MixSpec, ...] = "all"
+    mixes: Literal["all"] | PairMixes | HarmMixes | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
@@ -799,7 +800,7 @@ class Scenario(ContractModel):
         mixes = self.sweep.mixes
         if isinstance(mixes, PairMixes):
             return any(0 < k < self.total_flows for k in mixes.counts(self.total_flows))
-        return mixes == "all" or any_decided
+        return mixes == "all" or (any_decided and not isinstance(mixes, HarmMixes))
 
     @property
     def smallest_buffer_bytes(self) -> int:
@@ -1065,6 +1066,9 @@ def _check_mixes(scenario: Scenario) -> None:
         return
     if isinstance(scenario.sweep.mixes, PairMixes):
         _check_pairs(scenario, scenario.sweep.mixes)
+        return
+    if isinstance(scenario.sweep.mixes, HarmMixes):
+        check_harm(scenario, scenario.sweep.mixes)
         return
     for i, mix in enumerate(scenario.sweep.mixes):
         problem = mix_problem(scenario, mix)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ..contract.course import StartSpec, start_label
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError
+from ..contract.harm import HarmMixes
 from ..contract.queues import Memory
 from ..contract.scenario import MixSpec, PairMixes, Scenario
 from ..contract.target import BottleneckProgram, Limit
@@ -56,6 +57,8 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
     """
     if isinstance(scenario.sweep.mixes, PairMixes):
         return _pair_mixes(scenario, scenario.sweep.mixes)
+    if isinstance(scenario.sweep.mixes, HarmMixes):
+        return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes.mixes(scenario)]
     if scenario.sweep.mixes != "all":
         return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes]
     number = math.prod(
@@ -77,13 +80,15 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
 def mix_label(scenario: Scenario, mix: Mix) -> str:
     """Part of the trial ids: flows of the second and later strategies, group by group.
 
-    `k03` is 3 flows of the second strategy; groups are joined by `_`, strategies by `x`.
+    `k03` is 3 flows of the second strategy; groups are joined by `_`, strategies by `x`. Where not
+    all flows of a group run, `k00of01` says how many do.
     """
     groups = (
         "x".join(f"{group.counts[strategy]:02d}" for strategy in scenario.strategies[1:])
         for group in mix
     )
-    return "k" + "_".join(groups)
+    running = sum(sum(group.counts.values()) for group in mix)
+    return "k" + "_".join(groups) + ("" if running == scenario.total_flows else f"of{running:02d}")
 
 
 def _queued(

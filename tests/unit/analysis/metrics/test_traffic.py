@@ -1,4 +1,4 @@
-"""Metrics of finite transfers and media against cases computed by hand."""
+"""Metrics of finite transfers, media and harm against cases computed by hand."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from nashbed.analysis.metrics.completion import (
     percentile,
     size_class,
 )
+from nashbed.analysis.metrics.harm import harm_of_less, harm_of_more
 from nashbed.analysis.metrics.media import lost_share, one_way_delays
 
 S = 1_000_000_000
@@ -154,3 +155,15 @@ def test_media() -> None:
     assert values["p95_one_way_delay"][1] == pytest.approx(0.05)
     assert values["datagram_loss_rate"][1] == 0.25
     assert all(math.isnan(each[0]) for each in values.values())
+
+
+def test_harm() -> None:
+    # 10 Mbit/s alone, 4 beside: 60 %. 20 ms alone, 80 beside: 75 %.
+    assert harm_of_more(10.0, 4.0) == 0.6
+    assert harm_of_less(20.0, 80.0) == 0.75
+    # None at all; a benefit; no loss in either; nothing to lose.
+    assert harm_of_more(10.0, 10.0) == harm_of_less(20.0, 20.0) == 0.0
+    assert harm_of_more(10.0, 12.0) == pytest.approx(-0.2)
+    assert harm_of_less(0.0, 0.0) == 0.0
+    assert harm_of_less(0.0, 0.01) == 1.0
+    assert math.isnan(harm_of_more(0.0, 1.0))

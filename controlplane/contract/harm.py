@@ -1,0 +1,57 @@
+"""Mixes that show what harm flows do to a victim: alone, beside its own kind, beside others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .model import ContractModel, Name
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+
+class HarmMixes(ContractModel):
+    """Mixes that show what harm each strategy does to a victim (Ware et al., HotNets 2019).
+
+    Attributes:
+        harm_to: The victim. A strategy: one flow of it runs alone, and beside all other flows of
+            the group, which run each of the strategies in turn, its own included. Or a group that
+            is no part of the mix: it runs alone, and beside flows that all run each strategy.
+    """
+
+    harm_to: Name
+
+    def is_strategy(self, scenario: Scenario) -> bool:
+        """Whether the victim is a flow of the mix."""
+        return self.harm_to in scenario.strategies
+
+    def mixes(self, scenario: Scenario) -> list[dict[str, int]]:
+        """Strategy -> flows of each mix; first, the victim alone."""
+        flows, victim = scenario.mixed[0].count, self.harm_to
+        if not self.is_strategy(scenario):
+            return [{}, *({strategy: flows} for strategy in scenario.strategies)]
+        others = [s for s in scenario.strategies if s != victim]
+        beside = [{victim: 1, other: flows - 1} for other in others]
+        return [{victim: 1}, {victim: flows}, *beside]
+
+
+def check_harm(scenario: Scenario, mixes: HarmMixes) -> None:
+    """Refuse a victim that there is not, and mixes in which it has no company.
+
+    Raises:
+        ValueError: In one line that names the key.
+    """
+    if len(scenario.mixed) != 1:
+        raise ValueError("sweep.mixes: harm_to needs a scenario with one flow group in the mix")
+    background = [group.name for group in scenario.flows if not group.mixed]
+    if mixes.harm_to not in {*scenario.strategies, *background}:
+        known = ", ".join([*scenario.strategies, *background])
+        raise ValueError(
+            f"sweep.mixes.harm_to: {mixes.harm_to!r} is neither a strategy nor a group that is no "
+            f"part of the mix ({known})"
+        )
+    if mixes.is_strategy(scenario) and scenario.mixed[0].count < 2:
+        raise ValueError(
+            "sweep.mixes.harm_to: a flow that is alone in its group has nobody beside it; write "
+            "`count: 2` or more"
+        )

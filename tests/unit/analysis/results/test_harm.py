@@ -1,0 +1,140 @@
+"""Harm of a run: which mixes show it, and what comes out of made-up trials."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.harm import harm_of_run, write_harm
+from nashbed.analysis.results.summary import summary_rows
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes
+from nashbed.controlplane.store.errors import RunError
+from tests.unit.analysis.made_measures import BASE, made
+
+STRATEGIES = ["cubic", "reno", "bbr"]
+HARM = {"strategies": STRATEGIES, "sweep": {"mixes": {"harm_to": "cubic"}}}
+WEB = {"name": "web", "count": 3, "base_rtt": "40ms", "strategy": "cubic"}
+TO_WEB = HARM | {
+    "flows": [BASE["flows"][0], WEB], "sweep": {"mixes": {"harm_to": "web"}},
+}  # fmt: skip
+MBIT = 1e6
+RATES = {"cubic": 40.0, "reno": 60.0, "bbr": 10.0}
+"""What a CUBIC flow gets beside another one of each strategy; alone it gets 80."""
+
+
+def planned(raw: dict[str, Any]) -> dict[str, dict[str, int]]:
+    scenario = Scenario.model_validate({**BASE, **raw})
+    mixes = scenario_mixes(scenario)
+    return {
+        mix_label(scenario, mix): {s: n for s, n in mix[0].counts.items() if n} for mix in mixes
+    }
+
+
+def test_a_strategy_runs_alone_beside_itself_and_beside_each() -> None:
+    assert planned(HARM) == {
+        "k00x00of01": {"cubic": 1}, "k00x00": {"cubic": 2}, "k01x00": {"cubic": 1, "reno": 1},
+        "k00x01": {"cubic": 1, "bbr": 1},
+    }  # fmt: skip
+    four = HARM | {"flows": [{"name": "main", "count": 4, "base_rtt": "40ms"}]}
+    assert {"cubic": 1, "bbr": 3} in planned(four).values()
+
+
+def test_a_group_that_is_no_part_of_the_mix_can_be_the_victim() -> None:
+    assert planned(TO_WEB) == {
+        "k00x00of00": {}, "k00x00": {"cubic": 2}, "k02x00": {"reno": 2}, "k00x02": {"bbr": 2},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("raw", "what"),
+    [
+        ({"sweep": {"mixes": {"harm_to": "vegas"}}}, "harm_to: 'vegas' is neither a strategy"),
+        ({"flows": [BASE["flows"][0] | {"count": 1}]}, "has nobody beside it; write `count: 2`"),
+        (
+            {"flows": [BASE["flows"][0], BASE["flows"][0] | {"name": "far"}]},
+            "needs a scenario with one flow group in the mix",
+        ),
+    ],
+)
+def test_what_shows_no_harm_is_refused(raw: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        Scenario.model_validate({**BASE, **HARM, **raw})
+
+
+def measured(raw: dict[str, Any] = HARM, factors=(0.98, 1.0, 1.02)) -> RunMeasures:
+    """A CUBIC flow alone gets 80 Mbit/s; beside others by RATES. Trials vary by 2 %."""
+    plain = made(raw, lambda setting, strategy, second: 1.0, factors=factors)
+    trials = []
+    for trial in plain.trials:
+        present = [s for s in STRATEGIES if s in trial.strategy]
+        other = present[-1] if len(trial.strategy) > 1 else None
+        rate = MBIT * (80.0 if other is None else RATES[other])
+        rates = np.full(len(trial.strategy), rate * trial.per_flow["per_flow_throughput"][0])
+        loss = np.full(len(trial.strategy), 0.0 if other is None else 0.01)
+        trials.append(
+            replace(trial, per_flow={"per_flow_throughput": rates, "per_flow_loss_rate": loss})
+        )
+    return replace(plain, trials=tuple(trials))
+
+
+def test_harm_by_hand() -> None:
+    # (80 - 40) / 80, (80 - 60) / 80, (80 - 10) / 80: the 2 % cancel, for each repetition is held
+    # against itself. Of loss: 0 alone and 1 % beside others is all their doing.
+    found = {(h.by, h.metric): h for h in harm_of_run(measured())}
+    means = {by: found[by, "per_flow_throughput"].harm.mean for by in STRATEGIES}
+    assert means == pytest.approx({"cubic": 0.5, "reno": 0.25, "bbr": 0.875})
+    assert {by: found[by, "per_flow_loss_rate"].harm.mean for by in STRATEGIES} == dict.fromkeys(
+        STRATEGIES, 1.0
+    )
+    assert found["bbr", "per_flow_throughput"].alone.mean == pytest.approx(80 * MBIT)
+    assert found["bbr", "per_flow_throughput"].harm.n == 3
+    assert len(found) == 6
+    own = found["cubic", "per_flow_throughput"]
+    assert found["bbr", "per_flow_throughput"].against(own) == "more"
+    assert found["reno", "per_flow_throughput"].against(own) == "less"
+    assert found["bbr", "per_flow_loss_rate"].against(found["cubic", "per_flow_loss_rate"]) == (
+        "as much"
+    )
+
+
+def test_one_repetition_tells_no_verdict() -> None:
+    found = {(h.by, h.metric): h for h in harm_of_run(measured(factors=(1.0,)))}
+    own = found["cubic", "per_flow_throughput"]
+    assert own.harm.half_width is None
+    assert found["bbr", "per_flow_throughput"].against(own) is None
+
+
+def test_table_of_harm(tmp_path: Path) -> None:
+    write_harm(measured(), tmp_path / "harm.parquet")
+    rows = pl.read_parquet(tmp_path / "harm.parquet").to_dicts()
+    assert len(rows) == 6
+    bbr = next(r for r in rows if r["by"] == "bbr" and r["metric"] == "per_flow_throughput")
+    assert bbr["harm"] == pytest.approx(0.875)
+    assert (bbr["against_own"], bbr["against_cubic"], bbr["against_reno"]) == ("more",) * 3
+    own = next(r for r in rows if r["by"] == "cubic" and r["metric"] == "per_flow_throughput")
+    assert (own["against_own"], own["against_reno"]) == (None, "more")
+
+
+def test_other_runs_show_no_harm(tmp_path: Path) -> None:
+    other = made({}, lambda setting, strategy, second: MBIT)
+    assert harm_of_run(other) == []
+    with pytest.raises(RunError, match="harm takes a victim alone"):
+        write_harm(other, tmp_path / "harm.parquet")
+
+
+def test_mixes_of_a_victim_are_no_game() -> None:
+    measures = measured()
+    found = equilibria_of_measures(measures)
+    assert not measures.run.scenario.seeks_equilibria(any_decided=True)
+    rows = summary_rows(measures, found)
+    assert [row.counts for row in rows if sum(row.counts.values()) == 1] == [
+        {"cubic": 1, "reno": 0, "bbr": 0}
+    ]
+    assert next(r for r in rows if sum(r.counts.values()) == 1).equilibrium is None
