@@ -40,6 +40,11 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "delay_new": (c_void_p, [c_uint32]),
     "delay_delete": (None, [c_void_p]),
     "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
+    "delay_impair": (
+        c_int,
+        [c_void_p, c_uint32, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_void_p, c_void_p],
+    ),
+    "delay_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "delay_clear": (None, [c_void_p, c_uint32]),
     "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
     "delay_get": (c_int, [c_void_p, c_uint64, c_void_p]),
@@ -181,6 +186,27 @@ class Delayed:
     stale: bool
 
 
+@dataclass(frozen=True)
+class Impaired:
+    """struct impairment_settings.
+
+    Attributes:
+        changes: (time after t0, delay, loss) each.
+        jitter_points: Quantiles of what packets take more.
+        jitter_every_ns: How long a draw holds.
+        reorder: Share and by how much.
+        gilbert: p, r, 1-h, 1-k.
+        seeds: Of jitter, reordering and bursts.
+    """
+
+    changes: tuple[tuple[int, int, int], ...] = ()
+    jitter_points: tuple[int, ...] = ()
+    jitter_every_ns: int = 0
+    reorder: tuple[int, int] = (0, 0)
+    gilbert: tuple[int, int, int, int] | None = None
+    seeds: tuple[int, int, int] = (1, 2, 3)
+
+
 class DelayLine(Owned):
     """core/delay_line.h."""
 
@@ -191,6 +217,28 @@ class DelayLine(Owned):
     ) -> int:
         """0 or a negative errno."""
         return int(self.call("configure", path, delay_ns, jitter_ns, loss_ppb, seed))
+
+    def impair(self, path: int, impaired: Impaired) -> int:
+        """0 or a negative errno."""
+        flat = [number for change in impaired.changes for number in change]
+        points = impaired.jitter_points
+        return int(
+            self.call(
+                "impair",
+                path,
+                (c_uint64 * len(flat))(*flat),
+                len(impaired.changes),
+                (c_uint64 * len(points))(*points),
+                len(points),
+                impaired.jitter_every_ns,
+                (c_uint64 * 6)(*impaired.reorder, *(impaired.gilbert or (NEVER, 0, 0, 0))),
+                (c_uint64 * 3)(*impaired.seeds),
+            )
+        )
+
+    def begin(self, path: int, t0_ns: int) -> None:
+        """A path's changes count from here on."""
+        self.call("begin", path, t0_ns)
 
     def clear(self, path: int) -> None:
         """Forget a path."""

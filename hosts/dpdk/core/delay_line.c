@@ -29,9 +29,17 @@ delay_line_free(struct delay_line *line)
 {
 	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++)
 		fifo_free(&line->fifos[i].queue);
+	for (uint32_t i = 0; line->paths != NULL && i < line->n_paths; i++)
+		impairment_destroy(line->paths[i].impairment);
 	free(line->paths);
 	line->paths = NULL;
 	event_heap_free(&line->due);
+}
+
+static bool
+is_in_use(const struct delay_fifo *fifo)
+{
+	return fifo->users > 0 || fifo->queue.count > 0;
 }
 
 /* The queue of this delay, or a free one; -ENOSPC. */
@@ -42,26 +50,52 @@ find_fifo(struct delay_line *line, uint32_t direction, uint64_t delay_ns)
 
 	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++) {
 		struct delay_fifo *fifo = &line->fifos[i];
-		bool in_use = fifo->users > 0 || fifo->queue.count > 0;
 
-		if (in_use && fifo->delay_ns == delay_ns && fifo->direction == direction)
+		if (is_in_use(fifo) && !fifo->is_own && fifo->delay_ns == delay_ns &&
+		    fifo->direction == direction)
 			return (int)i;
-		if (!in_use && unused < 0)
+		if (!is_in_use(fifo) && unused < 0)
 			unused = (int)i;
 	}
 	if (unused >= 0) {
+		line->fifos[unused].is_own = false;
 		line->fifos[unused].delay_ns = delay_ns;
 		line->fifos[unused].direction = direction;
 	}
 	return unused;
 }
 
+/* A queue for one path alone; -ENOSPC. */
+static int
+take_fifo(struct delay_line *line)
+{
+	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++) {
+		if (is_in_use(&line->fifos[i]))
+			continue;
+		line->fifos[i].is_own = true;
+		line->fifos[i].users = 1;
+		return (int)i;
+	}
+	return -ENOSPC;
+}
+
+static void
+leave(struct delay_line *line, uint32_t *fifo)
+{
+	if (*fifo != DELAY_NONE)
+		line->fifos[*fifo].users--;
+	*fifo = DELAY_NONE;
+}
+
 static void
 leave_fifo(struct delay_line *line, struct delay_path *path)
 {
-	if (path->fifo != DELAY_NONE)
-		line->fifos[path->fifo].users--;
-	path->fifo = DELAY_NONE;
+	leave(line, &path->fifo);
+	if (path->impairment == NULL)
+		return;
+	leave(line, &path->impairment->late_fifo);
+	impairment_destroy(path->impairment);
+	path->impairment = NULL;
 }
 
 int
@@ -87,6 +121,53 @@ delay_line_configure(struct delay_line *line, uint32_t path_id,
 	path->instant_ns = EVENT_NEVER;
 	path->last_due_ns = 0;
 	return 0;
+}
+
+/* A queue of its own, and another one for what is reordered. */
+static int
+take_fifos(struct delay_line *line, struct delay_path *path)
+{
+	int own = take_fifo(line), late;
+
+	if (own < 0)
+		return own;
+	leave(line, &path->fifo);
+	path->fifo = (uint32_t)own;
+	if (path->impairment->settings.reorder.share_ppb == 0)
+		return 0;
+	late = take_fifo(line);
+	if (late < 0)
+		return late;
+	path->impairment->late_fifo = (uint32_t)late;
+	return 0;
+}
+
+int
+delay_line_impair(struct delay_line *line, uint32_t path_id,
+		  const struct impairment_settings *settings)
+{
+	struct delay_path *path;
+	struct impairment *imp;
+
+	if (path_id >= line->n_paths || !impairment_is_valid(settings))
+		return -EINVAL;
+	path = &line->paths[path_id];
+	if (path->fifo == DELAY_NONE || path->impairment != NULL)
+		return -EINVAL;
+	if (!impairment_is_any(settings))
+		return 0;
+	imp = impairment_create(settings, line->fifos[path->fifo].delay_ns);
+	if (imp == NULL)
+		return -ENOMEM;
+	path->impairment = imp;
+	return take_fifos(line, path);
+}
+
+void
+delay_line_begin(struct delay_line *line, uint32_t path_id, uint64_t t0_ns)
+{
+	if (line->paths[path_id].impairment != NULL)
+		impairment_begin(line->paths[path_id].impairment, t0_ns);
 }
 
 void
@@ -155,32 +236,72 @@ put_in_order(struct fifo *queue)
 	}
 }
 
+static enum delay_verdict
+push(struct delay_line *line, uint32_t path_id, uint32_t fifo_id, void *handle, uint64_t due_ns)
+{
+	struct delay_path *path = &line->paths[path_id];
+	struct fifo *queue = &line->fifos[fifo_id].queue;
+	struct delayed *slot = fifo_push(queue);
+
+	if (slot == NULL)
+		return DELAY_LOST;
+	*slot = (struct delayed){
+		.handle = handle,
+		.due_ns = due_ns,
+		.path = path_id,
+		.generation = path->generation,
+	};
+	path->waiting_packets++;
+	put_in_order(queue);
+	event_heap_set(&line->due, fifo_id, ((const struct delayed *)fifo_head(queue))->due_ns);
+	return DELAY_TAKEN;
+}
+
+/* Its delay may be shorter than that of the packet before, which it does not overtake. */
+static enum delay_verdict
+put_impaired(struct delay_line *line, uint32_t path_id, void *handle, uint64_t arrival_ns,
+	     uint64_t less_ns)
+{
+	struct delay_path *path = &line->paths[path_id];
+	struct impairment *imp = path->impairment;
+	uint64_t due_ns;
+	bool is_lost_in_burst;
+
+	impairment_follow(imp, arrival_ns, &path->loss_ppb);
+	is_lost_in_burst = impairment_loses(imp);
+	if (is_lost(path) || is_lost_in_burst) {
+		path->lost_packets++;
+		return DELAY_LOST;
+	}
+	due_ns = processed_ns(path, arrival_ns, arrival_ns + imp->delay_ns - less_ns);
+	due_ns += impairment_jitter_ns(imp, arrival_ns);
+	if (due_ns < path->last_due_ns)
+		due_ns = path->last_due_ns;
+	path->last_due_ns = due_ns;
+	if (impairment_is_late(imp))
+		return push(line, path_id, imp->late_fifo, handle,
+			    due_ns + imp->settings.reorder.by_ns);
+	return push(line, path_id, path->fifo, handle, due_ns);
+}
+
 enum delay_verdict
 delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t arrival_ns,
 	       uint64_t less_ns)
 {
 	struct delay_path *path = &line->paths[path_id];
-	struct delay_fifo *fifo = fifo_of(line, path);
-	struct delayed *slot;
+	struct delay_fifo *fifo;
 
+	if (path->impairment != NULL)
+		return put_impaired(line, path_id, handle, arrival_ns, less_ns);
+	fifo = fifo_of(line, path);
 	if (is_lost(path)) {
 		path->lost_packets++;
 		return DELAY_LOST;
 	}
-	slot = fifo ? fifo_push(&fifo->queue) : NULL;
-	if (slot == NULL)
+	if (fifo == NULL)
 		return DELAY_LOST;
-	*slot = (struct delayed){
-		.handle = handle,
-		.due_ns = processed_ns(path, arrival_ns, arrival_ns + fifo->delay_ns - less_ns),
-		.path = path_id,
-		.generation = path->generation,
-	};
-	path->waiting_packets++;
-	put_in_order(&fifo->queue);
-	event_heap_set(&line->due, path->fifo,
-		       ((const struct delayed *)fifo_head(&fifo->queue))->due_ns);
-	return DELAY_TAKEN;
+	return push(line, path_id, path->fifo, handle,
+		    processed_ns(path, arrival_ns, arrival_ns + fifo->delay_ns - less_ns));
 }
 
 bool

@@ -5,6 +5,9 @@
  * A path is one direction of one group of one lane. Packets of one direction and equal
  * delay come out nearly in the order in which they go in, so their paths share a queue that is
  * kept in the order of due times, and only the queues' heads need ordering.
+ *
+ * A path that changes (impairment.h) has a queue of its own, in which nothing overtakes: a packet is
+ * due no sooner than the one before it. What is to be overtaken waits in a second one.
  */
 #ifndef NASHBED_DELAY_LINE_H
 #define NASHBED_DELAY_LINE_H
@@ -14,6 +17,7 @@
 
 #include "event_heap.h"
 #include "fifo.h"
+#include "impairment.h"
 
 #define DELAY_LINE_FIFOS 512u
 #define LOSS_CERTAIN_PPB UINT32_C(1000000000)
@@ -31,6 +35,7 @@ struct delay_path {
 	uint32_t fifo;	     /* DELAY_NONE: not configured, no delay */
 	uint32_t generation; /* packets of an older one are discarded */
 	uint32_t loss_ppb;
+	struct impairment *impairment; /* NULL: the delay is constant */
 	uint64_t loss_state;
 	uint64_t jitter_ns;
 	uint64_t jitter_state;
@@ -43,6 +48,7 @@ struct delay_path {
 
 struct delay_fifo {
 	uint64_t delay_ns;
+	bool is_own; /* of one path */
 	uint32_t direction;
 	uint32_t users;
 	struct fifo queue; /* of struct delayed, by due time */
@@ -76,6 +82,15 @@ void delay_line_free(struct delay_line *line);
  */
 int delay_line_configure(struct delay_line *line, uint32_t path,
 			 const struct delay_settings *settings);
+
+/* What a path does besides, once it is configured; what was before is forgotten. 0, -EINVAL,
+ * -ENOSPC as above, -ENOMEM.
+ */
+int delay_line_impair(struct delay_line *line, uint32_t path,
+		      const struct impairment_settings *settings);
+
+/* The changes of a path count from here on. */
+void delay_line_begin(struct delay_line *line, uint32_t path, uint64_t t0_ns);
 
 /* Back to no delay and no loss; what waits is discarded as it comes out. */
 void delay_line_clear(struct delay_line *line, uint32_t path);

@@ -91,6 +91,46 @@ shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, 
 	return delay_line_configure(line, path, &settings);
 }
 
+/* changes: at, delay, loss of each; odds: share and by of reordering, p, r, 1-h, 1-k (p of UINT64_MAX:
+ * no bursts); seeds: of jitter, reordering, bursts.
+ */
+int
+shim_delay_impair(struct delay_line *line, uint32_t path, const uint64_t *changes,
+		  uint32_t n_changes, const uint64_t *points_ns, uint32_t n_points,
+		  uint64_t every_ns, const uint64_t odds[6], const uint64_t seeds[3])
+{
+	struct path_change *list = calloc(n_changes + 1, sizeof(*list));
+	struct impairment_settings settings = {
+		.changes = list,
+		.n_changes = n_changes,
+		.jitter = {.n_points = n_points,
+			   .points_ns = points_ns,
+			   .every_ns = every_ns,
+			   .seed = seeds[0]},
+		.reorder = {.share_ppb = (uint32_t)odds[0], .by_ns = odds[1], .seed = seeds[1]},
+		.gilbert = {.is_given = odds[2] != UINT64_MAX,
+			    .p_ppb = odds[2] != UINT64_MAX ? (uint32_t)odds[2] : 0,
+			    .r_ppb = (uint32_t)odds[3],
+			    .loss_bad_ppb = (uint32_t)odds[4],
+			    .loss_good_ppb = (uint32_t)odds[5],
+			    .seed = seeds[2]},
+	};
+	int error;
+
+	for (uint32_t i = 0; i < n_changes; i++)
+		list[i] = (struct path_change){changes[3 * i], changes[3 * i + 1],
+					       (uint32_t)changes[3 * i + 2]};
+	error = delay_line_impair(line, path, &settings);
+	free(list);
+	return error;
+}
+
+void
+shim_delay_begin(struct delay_line *line, uint32_t path, uint64_t t0_ns)
+{
+	delay_line_begin(line, path, t0_ns);
+}
+
 void
 shim_delay_clear(struct delay_line *line, uint32_t path)
 {

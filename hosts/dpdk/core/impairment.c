@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "impairment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_heap.h"
+#include "prng.h"
+
+#define CERTAIN_PPB UINT32_C(1000000000)
+#define FRACTION_BITS 24u
+
+bool
+impairment_is_any(const struct impairment_settings *settings)
+{
+	return settings->n_changes > 0 || settings->jitter.n_points > 0 ||
+	       settings->reorder.share_ppb > 0 || settings->gilbert.is_given;
+}
+
+static bool
+jitter_is_valid(const struct jitter_settings *jitter)
+{
+	if (jitter->n_points == 1 || jitter->n_points > JITTER_POINTS_MAX)
+		return false;
+	for (uint32_t i = 1; i < jitter->n_points; i++)
+		if (jitter->points_ns[i] < jitter->points_ns[i - 1])
+			return false;
+	return true;
+}
+
+static bool
+changes_are_valid(const struct impairment_settings *settings)
+{
+	if (settings->n_changes > PATH_CHANGES_MAX)
+		return false;
+	for (uint32_t i = 0; i < settings->n_changes; i++)
+		if (settings->changes[i].loss_ppb > CERTAIN_PPB ||
+		    (i > 0 && settings->changes[i].at_ns < settings->changes[i - 1].at_ns))
+			return false;
+	return true;
+}
+
+bool
+impairment_is_valid(const struct impairment_settings *settings)
+{
+	const struct gilbert_settings *gilbert = &settings->gilbert;
+
+	return changes_are_valid(settings) && jitter_is_valid(&settings->jitter) &&
+	       settings->reorder.share_ppb <= CERTAIN_PPB && gilbert->p_ppb <= CERTAIN_PPB &&
+	       gilbert->r_ppb <= CERTAIN_PPB && gilbert->loss_bad_ppb <= CERTAIN_PPB &&
+	       gilbert->loss_good_ppb <= CERTAIN_PPB;
+}
+
+/* NULL for no items, too: malloc() is not asked for 0 bytes. */
+static void *
+copy(const void *items, size_t bytes)
+{
+	void *copied = bytes > 0 ? malloc(bytes) : NULL;
+
+	if (copied != NULL)
+		memcpy(copied, items, bytes);
+	return copied;
+}
+
+struct impairment *
+impairment_create(const struct impairment_settings *settings, uint64_t delay_ns)
+{
+	struct impairment *imp = malloc(sizeof(*imp));
+	struct impairment_settings *own;
+
+	if (imp == NULL)
+		return NULL;
+	*imp = (struct impairment){
+		.settings = *settings,
+		.delay_ns = delay_ns,
+		.next_change_ns = EVENT_NEVER,
+		.jitter_state = settings->jitter.seed,
+		.reorder_state = settings->reorder.seed,
+		.gilbert_state = settings->gilbert.seed,
+		.late_fifo = UINT32_MAX,
+	};
+	own = &imp->settings;
+	own->changes = copy(settings->changes, own->n_changes * sizeof(*own->changes));
+	own->jitter.points_ns = copy(settings->jitter.points_ns,
+				     own->jitter.n_points * sizeof(*own->jitter.points_ns));
+	if ((own->n_changes == 0 || own->changes != NULL) &&
+	    (own->jitter.n_points == 0 || own->jitter.points_ns != NULL))
+		return imp;
+	impairment_destroy(imp);
+	return NULL;
+}
+
+void
+impairment_destroy(struct impairment *imp)
+{
+	if (imp == NULL)
+		return;
+	free((void *)(uintptr_t)imp->settings.changes);
+	free((void *)(uintptr_t)imp->settings.jitter.points_ns);
+	free(imp);
+}
+
+static void
+await_change(struct impairment *imp)
+{
+	const struct impairment_settings *settings = &imp->settings;
+
+	imp->next_change_ns = imp->done < settings->n_changes ?
+				      imp->t0_ns + settings->changes[imp->done].at_ns :
+				      EVENT_NEVER;
+}
+
+void
+impairment_begin(struct impairment *imp, uint64_t t0_ns)
+{
+	imp->t0_ns = t0_ns;
+	imp->done = 0;
+	await_change(imp);
+}
+
+bool
+impairment_follow(struct impairment *imp, uint64_t now_ns, uint32_t *loss_ppb)
+{
+	const struct path_change *change;
+
+	if (now_ns < imp->next_change_ns)
+		return false;
+	while (now_ns >= imp->next_change_ns) {
+		imp->done++;
+		await_change(imp);
+	}
+	change = &imp->settings.changes[imp->done - 1];
+	imp->delay_ns = change->delay_ns;
+	*loss_ppb = change->loss_ppb;
+	return true;
+}
+
+static bool
+happens(uint64_t *state, uint32_t share_ppb)
+{
+	return prng_next(state) % CERTAIN_PPB < share_ppb;
+}
+
+bool
+impairment_loses(struct impairment *imp)
+{
+	const struct gilbert_settings *gilbert = &imp->settings.gilbert;
+	bool was_bad = imp->is_bad;
+
+	if (!gilbert->is_given)
+		return false;
+	if (happens(&imp->gilbert_state, was_bad ? gilbert->r_ppb : gilbert->p_ppb))
+		imp->is_bad = !was_bad;
+	return happens(&imp->gilbert_state,
+		       was_bad ? gilbert->loss_bad_ppb : gilbert->loss_good_ppb);
+}
+
+static uint64_t
+draw_jitter_ns(struct impairment *imp)
+{
+	const struct jitter_settings *jitter = &imp->settings.jitter;
+	uint64_t drawn = prng_next(&imp->jitter_state);
+	uint64_t point = (drawn >> 32) * (jitter->n_points - 1) >> 32;
+	uint64_t part = drawn & ((UINT64_C(1) << FRACTION_BITS) - 1);
+	uint64_t from = jitter->points_ns[point], to = jitter->points_ns[point + 1];
+
+	return from + ((to - from) * part >> FRACTION_BITS);
+}
+
+uint64_t
+impairment_jitter_ns(struct impairment *imp, uint64_t now_ns)
+{
+	const struct jitter_settings *jitter = &imp->settings.jitter;
+
+	if (jitter->n_points == 0)
+		return 0;
+	if (jitter->every_ns == 0)
+		return draw_jitter_ns(imp);
+	if (now_ns >= imp->jitter_until_ns) {
+		imp->jitter_ns = draw_jitter_ns(imp);
+		imp->jitter_until_ns = (now_ns / jitter->every_ns + 1) * jitter->every_ns;
+	}
+	return imp->jitter_ns;
+}
+
+bool
+impairment_is_late(struct impairment *imp)
+{
+	const struct reorder_settings *reorder = &imp->settings.reorder;
+
+	return reorder->share_ppb > 0 && happens(&imp->reorder_state, reorder->share_ppb);
+}
