@@ -117,6 +117,7 @@ static const struct command {
 	{"hello", command_hello, false},
 	{"program", command_program, true},
 	{"delay", command_delay, false},
+	{"impair", command_impair, false},
 	{"flows", command_flows, true},
 	{"begin", command_begin, false},
 	{"reset", command_reset, false},

@@ -65,6 +65,7 @@ json_t *command_done(void);
 json_t *command_hello(struct commands *c, const struct json_place *place, const json_t *request);
 json_t *command_program(struct commands *c, const struct json_place *place, const json_t *request);
 json_t *command_delay(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_impair(struct commands *c, const struct json_place *place, const json_t *request);
 json_t *command_flows(struct commands *c, const struct json_place *place, const json_t *request);
 json_t *command_begin(struct commands *c, const struct json_place *place, const json_t *request);
 json_t *command_reset(struct commands *c, const struct json_place *place, const json_t *request);

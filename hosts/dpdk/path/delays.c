@@ -84,6 +84,13 @@ delays_configure(struct delays *d, const struct group_delay *delay)
 	return error ? error : delay_line_configure(&d->line, back, &again);
 }
 
+int
+delays_impair(struct delays *d, bool from_senders, uint32_t lane, uint32_t group,
+	      const struct impairment_settings *settings)
+{
+	return delay_line_impair(&d->line, path_of_group(d, from_senders, lane, group), settings);
+}
+
 void
 delays_clear_lane(struct delays *d, uint32_t lane)
 {

@@ -44,6 +44,10 @@ void delays_free(struct delays *d);
 /* 0, or delay_line_configure()'s error. */
 int delays_configure(struct delays *d, const struct group_delay *delay);
 
+/* What one way of a group does besides, once its delays are configured: delay_line_impair(). */
+int delays_impair(struct delays *d, bool from_senders, uint32_t lane, uint32_t group,
+		  const struct impairment_settings *settings);
+
 /* Forget a lane's delays; its frames are discarded as they come out. */
 void delays_clear_lane(struct delays *d, uint32_t lane);
 
