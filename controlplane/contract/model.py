@@ -33,11 +33,12 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
         if each is model:
             whole = (text.short_description, text.long_description)
             schema["description"] = "\n\n".join(part for part in whole if part)
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
     for name, key in schema.get("properties", {}).items():
         written = key.get("description")  # of a quantity: what may be written
         if name in said:
             key["description"] = said[name] + (f" Write {written}." if written else "")
-        default = model.model_fields[name].default
+        default = fields[name].default
         if isinstance(default, Quantity):
             key["default"] = str(default)
 

@@ -28,6 +28,7 @@ from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes, check_harm
 from .model import ContractModel, Name
+from .path_changes import ChangingPath, check_path, check_rtt, check_times
 from .queues import (
     COMPLETE_SHARING,
     FlowKind,
@@ -163,7 +164,7 @@ def _check_queues(bottleneck: Bottleneck) -> None:
     check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 
-class FlowGroup(ContractModel):
+class FlowGroup(ChangingPath):
     """Flows with the same base RTT.
 
     Attributes:
@@ -205,8 +206,8 @@ class FlowGroup(ContractModel):
     @model_validator(mode="after")
     def _check(self) -> FlowGroup:
         check_group(self)
-        if not 10**5 <= self.base_rtt.ns <= 10**10:
-            raise ValueError(f"base_rtt: {self.base_rtt} is out of range; write 0.1ms to 10s")
+        check_rtt("base_rtt", self.base_rtt)
+        check_path(self, self.base_rtt)
         if self.random_loss.ppb >= 10**9:
             raise ValueError(
                 f"random_loss: {self.random_loss} drops every packet; write less than 100%"
@@ -820,6 +821,12 @@ class Scenario(ContractModel):
         _check_search(self)
         _check_named_strategies(self)
         _check_ecn(self)
+        check_times(
+            self.flows,
+            self.longest,
+            swept=self.sweep.base_rtt is not None,
+            settles=isinstance(self.duration, SettledDuration),
+        )
         return self
 
 
@@ -961,8 +968,7 @@ def _check_sweep(scenario: Scenario) -> None:
         if rate.bps == 0:
             raise ValueError("sweep.rate: must be more than 0; write e.g. 100mbit")
     for rtt in scenario.sweep.base_rtt or ():
-        if not 10**5 <= rtt.ns <= 10**10:
-            raise ValueError(f"sweep.base_rtt: {rtt} is out of range; write 0.1ms to 10s")
+        check_rtt("sweep.base_rtt", rtt)
     for loss in scenario.sweep.random_loss or ():
         if loss.ppb >= 10**9:
             raise ValueError(f"sweep.random_loss: {loss} drops every packet; write less than 100%")

@@ -8,6 +8,7 @@ from typing import Literal
 
 from .disciplines import DisciplineProgram
 from .model import ContractModel
+from .path_program import PathProgram
 from .queues import QueuesProgram, Scheduler
 from .units import PACKET_BYTES
 
@@ -201,6 +202,8 @@ class GroupDelay:
         jitter_ns: Each host takes up to so much to process a frame.
         receivers_wait: The receivers read at intervals, so that what they take to answer is the
             scenario's; else it is the machine's, and the data plane gives it back.
+        forward: What the forward path does besides; None: nothing.
+        back: What the return path does besides.
     """
 
     forward_ns: int
@@ -209,11 +212,13 @@ class GroupDelay:
     seed: int
     jitter_ns: int = 0
     receivers_wait: bool = False
+    forward: PathProgram | None = None
+    back: PathProgram | None = None
 
     @property
     def is_scheduled(self) -> bool:
         """Whether it changes at times after the start."""
-        return False
+        return any(way is not None and bool(way.changes) for way in (self.forward, self.back))
 
 
 @dataclass(frozen=True)

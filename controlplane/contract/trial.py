@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -42,6 +42,8 @@ class Setting(ContractModel):
         start: The swept start of the flows (None: the scenario's).
         discipline: The queue's discipline (None: drop-tail, which is not swept).
         queues: Several queues, whose memory is the buffer (None: one queue).
+        rtt_range_ns: The shortest and the longest round trip without queues, where paths change
+            or jitter (None: base RTTs say).
     """
 
     label: str
@@ -58,6 +60,19 @@ class Setting(ContractModel):
     start: StartSpec | None = None
     discipline: DisciplineSpec | None = None
     queues: Queues | None = None
+    rtt_range_ns: Annotated[tuple[int, int] | None, Field(exclude_if=lambda told: told is None)] = (
+        None
+    )
+
+    @property
+    def shortest_rtt_ns(self) -> int:
+        """The shortest round trip without queues."""
+        return min(self.base_rtt_ns) if self.rtt_range_ns is None else self.rtt_range_ns[0]
+
+    @property
+    def longest_rtt_ns(self) -> int:
+        """The longest round trip without queues."""
+        return max(self.base_rtt_ns) if self.rtt_range_ns is None else self.rtt_range_ns[1]
 
     @property
     def queue(self) -> Discipline:
@@ -88,8 +103,8 @@ class Setting(ContractModel):
 
     @property
     def largest_window_bytes(self) -> int:
-        """The most that a flow may have in flight: the longest group's BDP, and the buffer."""
-        return self.buffer_bytes + bytes_in_flight(self.rate_bps, max(self.base_rtt_ns))
+        """The most that a flow may have in flight: the longest round trip's BDP, and the buffer."""
+        return self.buffer_bytes + bytes_in_flight(self.rate_bps, self.longest_rtt_ns)
 
 
 class GroupMix(ContractModel):

@@ -32,8 +32,9 @@ from ..contract.shared import (
     receiver_address,
     sender_address,
 )
-from ..contract.target import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
+from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.units import bytes_in_flight
+from .paths import group_delays
 from .seeds import derive
 from .transfers import Transfer, draw_transfers
 
@@ -144,7 +145,7 @@ class Attempt:
         return LaneProgram(
             lane=self.lane,
             bottleneck=self.trial.program,
-            delays=group_delays(self.scenario, self.trial, self.seed),
+            delays=group_delays(self.scenario, self.trial.setting, self.seed),
             flows=flow_table(self.flows, self.first_flow),
             seed=derive(self.seed, "machine"),
             kernel=self.trial.setting.kernel,
@@ -302,24 +303,6 @@ def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...
     )
 
 
-def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[GroupDelay, ...]:
-    """The delay line of each group: the base RTT split over both directions, random loss."""
-    swept = trial.setting.random_loss_ppb
-    return tuple(
-        GroupDelay(
-            forward_ns=rtt // 2,
-            reverse_ns=rtt - rtt // 2,
-            loss_ppb=group.random_loss.ppb if swept is None else swept,
-            seed=derive(seed, "loss", index),
-            jitter_ns=scenario.hosts.jitter.ns,
-            receivers_wait=scenario.hosts.read_interval.ns > 0,
-        )
-        for index, (rtt, group) in enumerate(
-            zip(trial.setting.base_rtt_ns, scenario.flows, strict=True)
-        )
-    )
-
-
 def generator_config(role: str, attempt: Attempt) -> JsonObject:
     """Configuration file of nashbed-flows.
 
@@ -408,14 +391,14 @@ def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     transfers = scenario.most_flows - scenario.lasting_flows
     flows = scenario.lasting_flows + min(transfers, ENDING_TRANSFERS)
-    return queue_ns + 2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS + flows * END_NS
+    return queue_ns + 2 * setting.longest_rtt_ns + DRAIN_MARGIN_NS + flows * END_NS
 
 
 def read_bytes(scenario: Scenario, trial: PlannedTrial) -> int:
     """How much of a flow waits at a sink before it is read."""
     setting = trial.setting
     flows = scenario.lasting_flows
-    share = bytes_in_flight(setting.rate_bps, min(setting.base_rtt_ns)) // flows
+    share = bytes_in_flight(setting.rate_bps, setting.shortest_rtt_ns) // flows
     least, most = READ_BYTES
     return min(most, max(least, share // 8))
 
@@ -426,7 +409,7 @@ def connect_timeout_ns(scenario: Scenario, trial: PlannedTrial) -> int:
         return CONNECT_TIMEOUT_NS
     setting = trial.setting
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
-    a_stream_ns = max(setting.base_rtt_ns) + queue_ns
+    a_stream_ns = setting.longest_rtt_ns + queue_ns
     return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.lasting_flows * a_stream_ns)
 
 

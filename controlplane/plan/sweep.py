@@ -10,6 +10,7 @@ from ..contract.course import StartSpec, start_label
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
+from ..contract.path_changes import rtt_range_ns
 from ..contract.queues import Memory
 from ..contract.scenario import MixSpec, PairMixes, Scenario
 from ..contract.target import BottleneckProgram, Limit
@@ -153,6 +154,7 @@ def _setting(
         buffer_label=str(buffer),
         buffer_bdp=size / bdp_bytes(rate, rtt),
         base_rtt_ns=(rtt.ns, *others),
+        rtt_range_ns=rtt_range_ns(scenario.flows, (rtt.ns, *others)),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
         arrivals=scenario.bottleneck.arrivals,
         limit_counts=scenario.bottleneck.limit_counts,

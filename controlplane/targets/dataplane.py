@@ -26,6 +26,7 @@ from ..contract.messages import (
     read_message,
 )
 from ..contract.model import JsonObject
+from ..contract.path_program import PathProgram
 from ..contract.queues import QueuesProgram
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
@@ -37,6 +38,9 @@ from .base import DataPlaneHost, DataPlaneSite, TargetProcess, TelemetryStream
 READY_TIMEOUT_S = 60.0
 WRITTEN_TIMEOUT_S = 120.0
 """How long a disk may take for what of a lane's postcards is in memory: 30 MB at most."""
+
+WAYS = {"forward": "forward", "back": "return"}
+"""What of a group's delay is one way of its path, and the control socket's name of it."""
 
 Answer = TypeVar("Answer", bound=Message)
 Launch = Callable[[Path], TargetProcess]
@@ -128,7 +132,13 @@ class RunningDataPlane:
     def set_delays(self, lane: LaneProgram) -> None:
         """Program a lane's delay lines."""
         for group, delay in enumerate(lane.delays):
-            self.ask(Done, "delay", lane=lane.lane, group=group, **asdict(delay))
+            place = {"lane": lane.lane, "group": group}
+            plain = {key: value for key, value in asdict(delay).items() if key not in WAYS}
+            self.ask(Done, "delay", **place, **plain)
+            for key, way in WAYS.items():
+                program: PathProgram | None = getattr(delay, key)
+                if program is not None:
+                    self.ask(Done, "impair", **place, way=way, **program.told())
 
     def begin(self, lane: int, t0_ns: int) -> None:
         """Let what a lane's bottleneck and delay lines schedule begin.

@@ -84,7 +84,7 @@ def disturbance_of(trial: TrialMeasurement) -> Disturbance:
 
 def round_trip_ns(trial: TrialMeasurement) -> float:
     """The shortest round trip that a flow had on average: smallest base RTT and mean queue."""
-    return min(trial.attempt.trial.setting.base_rtt_ns) + trial.evidence.queueing.mean_ns
+    return trial.attempt.trial.setting.shortest_rtt_ns + trial.evidence.queueing.mean_ns
 
 
 def marks_of(trial: TrialMeasurement) -> tuple[str, ...]:

@@ -266,7 +266,7 @@ def lateness(trial: TrialMeasurement) -> Gate:
     if not trial.capabilities.switch_beside:
         return _not_judged("lateness", value, "ns", f"the return path compensates; {detail}")
     bound = trial.attempt.scenario.gates.lateness_p999
-    smallest = min(trial.attempt.trial.setting.base_rtt_ns)
+    smallest = trial.attempt.trial.setting.shortest_rtt_ns
     limit = max(smallest // 100, MIN_LATENESS_NS) if bound == "auto" else bound.ns
     return _gate("lateness", value <= limit, value, limit, "ns", detail)
 
@@ -290,7 +290,7 @@ def loop_gap(trial: TrialMeasurement) -> Gate:
     if not can.loop_polls:
         return _unknown("loop_gap", "ns", "the loop sleeps (dataplane.loop)")
     bound = trial.attempt.scenario.gates.loop_gap
-    smallest = min(trial.attempt.trial.setting.base_rtt_ns)
+    smallest = trial.attempt.trial.setting.shortest_rtt_ns
     limit = max(smallest, MIN_LOOP_GAP_NS) if bound == "auto" else bound.ns
     return _gate("loop_gap", value <= limit, value, limit, "ns", detail)
 

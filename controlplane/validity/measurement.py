@@ -16,6 +16,7 @@ from ..contract.messages import (
     SinkReport,
     TelemetryTotals,
 )
+from ..contract.path_changes import longest_rtt_ns
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, Capabilities
 from ..contract.trial import FlowSpan, HostStrain, Steadiness
@@ -54,7 +55,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence.empty(
-            [flow.base_rtt_ns + 2 * scenario.hosts.jitter.ns for flow in attempt.flows],
+            [_news_ns(scenario, flow) for flow in attempt.flows],
             LinkBusy(
                 applied.rate_bps,
                 applied.overhead_bytes,
@@ -70,6 +71,12 @@ class Evidence:
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
         )
+
+
+def _news_ns(scenario: Scenario, flow: TrialFlow) -> int:
+    """The latest that what a sender sends again for the news may come, without queues."""
+    path_ns = longest_rtt_ns(scenario.flows[flow.group], flow.base_rtt_ns)
+    return path_ns + 2 * scenario.hosts.jitter.ns
 
 
 def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | SeveralDepths:

@@ -44,11 +44,6 @@ REQUESTS: list[dict[str, Any]] = [
     {"op": "program", "lane": 1, "rate_bps": 10**7, "limit": LIMIT, "overhead_bytes": 24},
     {"op": "delay", "lane": 1, "group": 2, "forward_ns": 1000, "reverse_ns": 1000, "loss_ppb": 5,
      "seed": 9},
-    {"op": "impair", "lane": 1, "group": 2, "way": "return",
-     "changes": [{"at_ns": 5, "delay_ns": 7, "loss_ppb": 0}],
-     "jitter": {"points_ns": [0, 5, 9], "every_ns": 0, "seed": 1},
-     "reorder": {"share_ppb": 10**7, "by_ns": 10**6, "seed": 2},
-     "gilbert": {"p_ppb": 1, "r_ppb": 2, "loss_bad_ppb": 3, "loss_good_ppb": 4, "seed": 3}},
     {"op": "flows", "lane": 1, "entries": [ENTRY]},
     {"op": "telemetry", "lane": 1, "mode": "sample", "n": 2, "path": "cards"},
     {"op": "telemetry", "lane": 2, "mode": "bins", "bin_ns": 10**6, "flows": [0, 8],
@@ -58,6 +53,11 @@ REQUESTS: list[dict[str, Any]] = [
     {"op": "disturbances", "lane": 1, "path": "held", "pauses_path": "pauses"},
     {"op": "begin", "lane": 1, "t0_ns": 2**62},
     {"op": "reset", "lane": 1, "flows": [0, 8]},
+    {"op": "impair", "lane": 1, "group": 2, "way": "return",
+     "changes": [{"at_ns": 5, "delay_ns": 7, "loss_ppb": 0}],
+     "jitter": {"points_ns": [0, 5, 9], "every_ns": 0, "seed": 1},
+     "reorder": {"share_ppb": 10**7, "by_ns": 10**6, "seed": 2},
+     "gilbert": {"p_ppb": 1, "r_ppb": 2, "loss_bad_ppb": 3, "loss_good_ppb": 4, "seed": 3}},
 ]  # fmt: skip
 
 fuzz = settings(
@@ -237,6 +237,16 @@ def test_certain_loss_loses_all_and_counts_it(live: Bed) -> None:
         (REQUESTS[3] | {"forward_ns": -1}, "forward_ns: -1 is outside 0..60000000000"),
         (REQUESTS[3] | {"reverse_ns": 60 * 10**9 + 1}, "reverse_ns: 60000000001 is outside"),
         (REQUESTS[3] | {"loss_ppb": 10**9 + 1}, "loss_ppb"),
+        (REQUESTS[-1] | {"way": "out"}, 'way: must be "forward" or "return"'),
+        (
+            REQUESTS[-1] | {"jitter": {"points_ns": [2, 1], "every_ns": 0, "seed": 1}},
+            "jitter.points_ns[1]: is less than the one before",
+        ),
+        (
+            REQUESTS[-1] | {"reorder": {"share_ppb": 10**9 + 1, "by_ns": 1, "seed": 1}},
+            "reorder.share_ppb",
+        ),
+        (REQUESTS[-1] | {"group": 3}, "set its delay first"),
         (REQUESTS[4] | {"entries": {}}, "list of at most 512"),
         (REQUESTS[4] | {"entries": [ENTRY] * 513}, "list of at most 512"),
         (

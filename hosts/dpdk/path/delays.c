@@ -103,10 +103,10 @@ delays_clear_lane(struct delays *d, uint32_t lane)
 void
 delays_begin(struct delays *d, uint32_t lane, uint64_t t0_ns)
 {
-	/* No path schedules anything yet. */
-	(void)d;
-	(void)lane;
-	(void)t0_ns;
+	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
+		delay_line_begin(&d->line, path_of_group(d, true, lane, group), t0_ns);
+		delay_line_begin(&d->line, path_of_group(d, false, lane, group), t0_ns);
+	}
 }
 
 static uint64_t

@@ -14,12 +14,12 @@ from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.plan.attempt import (
     Attempt,
     generator_config,
-    group_delays,
     make_attempt,
     processes,
     span_ns,
     trial_flows,
 )
+from nashbed.controlplane.plan.paths import group_delays
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
@@ -54,14 +54,14 @@ def test_flows_are_numbered_over_groups_and_strategies(
 
 
 def test_the_base_rtt_is_split_over_both_directions(scenario: Scenario, testbed: Testbed) -> None:
-    (delay,) = group_delays(scenario, plan_of(scenario, testbed).trials[0], seed=1)
+    (delay,) = group_delays(scenario, plan_of(scenario, testbed).trials[0].setting, seed=1)
     assert (delay.forward_ns, delay.reverse_ns) == (5_000_000, 5_000_000)
     assert (delay.loss_ppb, delay.jitter_ns, delay.receivers_wait) == (0, 0, False)
 
 
 def test_the_data_plane_is_told_of_the_hosts(testbed: Testbed) -> None:
     slow = scenario_with("title: ", "hosts: {jitter: 0.5ms, read_interval: 5ms}\ntitle: ")
-    (delay,) = group_delays(slow, plan_of(slow, testbed).trials[0], seed=1)
+    (delay,) = group_delays(slow, plan_of(slow, testbed).trials[0].setting, seed=1)
     assert (delay.jitter_ns, delay.receivers_wait) == (500_000, True)
 
 

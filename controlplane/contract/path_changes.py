@@ -1,0 +1,407 @@
+"""What a flow group's path does besides a constant base RTT: as a scenario writes it.
+
+Base RTTs that change, jitter, reordering, losses in bursts; forward and return path apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log
+from statistics import NormalDist
+from typing import Annotated, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from .model import ContractModel
+from .units import Buffer, Duration, Rate, Share, counted
+
+SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
+MOST_JITTER = Duration(10**9)
+"""The largest parameter of a distribution."""
+MOST_REORDERED_BY = Duration(10**10)
+MOST_CHANGES = 500
+JITTER_STEPS = 256
+"""Steps of a distribution's quantiles, between which a data plane interpolates."""
+CUT = 4
+"""What is drawn is at most so many standard deviations, or so many means."""
+NONE, ALL = Share(0), Share(10**9)
+
+
+class _Written(ContractModel):
+    """A model with keys that are no Python names."""
+
+    model_config = ConfigDict(
+        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
+
+
+class PathChange(ContractModel):
+    """A base RTT from a time on.
+
+    Attributes:
+        at: When, after the common start: packets that set out from then on take it.
+        base_rtt: The base RTT from then on.
+        return_delay: The return path's part of it; left out: half of it, or `return.delay`.
+    """
+
+    at: Duration
+    base_rtt: Duration
+    return_delay: Duration | None = None
+
+
+class Jitter(ContractModel):
+    """What packets take more than the base RTT says; one of the distributions.
+
+    A packet is due no sooner than the one before it, so that many packets within the jitter's
+    length are delayed by nearly the most of them; `every` makes the delay vary more slowly.
+
+    Attributes:
+        uniform: Anything from 0 to so much.
+        normal: The magnitude of a normal distribution with this standard deviation, of which 4
+            are the most; on average 0.8 of it.
+        exponential: Exponential with this mean, of which 4 are the most.
+        every: How long one draw holds; left out: for one packet.
+    """
+
+    uniform: Duration | None = None
+    normal: Duration | None = None
+    exponential: Duration | None = None
+    every: Duration = Duration(0)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [name for name in DISTRIBUTIONS if getattr(self, name) is not None]
+        if len(given) != 1:
+            what = f"has {' and '.join(given)}" if given else "has no distribution"
+            raise ValueError(f"{what}; write one of uniform, normal and exponential")
+        amount: Duration = getattr(self, given[0])
+        if not 0 < amount.ns <= MOST_JITTER.ns:
+            raise ValueError(f"{given[0]}: {amount} is out of range; write up to {MOST_JITTER}")
+        if self.every.ns > LONGEST_RTT.ns:
+            raise ValueError(f"every: {self.every} is too long; write at most {LONGEST_RTT}")
+        return self
+
+    @property
+    def points_ns(self) -> tuple[int, ...]:
+        """Quantiles, from the least to the most."""
+        name = next(name for name in DISTRIBUTIONS if getattr(self, name) is not None)
+        return DISTRIBUTIONS[name](getattr(self, name).ns)
+
+    @property
+    def most_ns(self) -> int:
+        """The most that a packet may take more."""
+        return self.points_ns[-1]
+
+
+def _uniform(amount_ns: int) -> tuple[int, ...]:
+    return 0, amount_ns
+
+
+def _normal(amount_ns: int) -> tuple[int, ...]:
+    quantile = NormalDist().inv_cdf
+    steps = range(JITTER_STEPS)
+    within = (quantile((1 + step / JITTER_STEPS) / 2) for step in steps)
+    return (*(round(amount_ns * each) for each in within), CUT * amount_ns)
+
+
+def _exponential(amount_ns: int) -> tuple[int, ...]:
+    within = (-log(1 - step / JITTER_STEPS) for step in range(JITTER_STEPS))
+    return (*(min(CUT * amount_ns, round(amount_ns * each)) for each in within), CUT * amount_ns)
+
+
+DISTRIBUTIONS: dict[str, Callable[[int], tuple[int, ...]]] = {
+    "uniform": _uniform,
+    "normal": _normal,
+    "exponential": _exponential,
+}
+
+
+class Reorder(ContractModel):
+    """Packets that those behind them overtake.
+
+    Attributes:
+        share: Share of the packets that are late; all others keep their order.
+        by: How late.
+    """
+
+    share: Share
+    by: Duration
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not 0 < self.share.ppb <= ALL.ppb:
+            raise ValueError(f"share: {self.share} is out of range; write more than 0% to 100%")
+        if not 0 < self.by.ns <= MOST_REORDERED_BY.ns:
+            raise ValueError(f"by: {self.by} is out of range; write up to {MOST_REORDERED_BY}")
+        return self
+
+
+class Gilbert(_Written):
+    """Gilbert and Elliott's two states, with netem's parameters (`loss gemodel`).
+
+    A packet is lost by the state that it finds. On average p/(p+r) of the packets find the bad
+    state, so that p/(p+r) (1-h) + r/(p+r) (1-k) of them are lost, and with the defaults of 1-h and
+    1-k in bursts of 1/r packets.
+
+    Attributes:
+        p: Probability, at each packet, that the good state becomes the bad one.
+        r: That the bad state becomes the good one; left out: 100% - p.
+        1-h: Share of the packets that the bad state loses.
+        1-k: Share that the good state loses.
+    """
+
+    p: Share
+    r: Share | None = None
+    bad: Annotated[Share, Field(alias="1-h")] = ALL
+    good: Annotated[Share, Field(alias="1-k")] = NONE
+
+    @property
+    def recovery(self) -> Share:
+        """The probability that the bad state ends."""
+        return Share(ALL.ppb - self.p.ppb) if self.r is None else self.r
+
+    @property
+    def mean(self) -> float:
+        """The mean loss, as a fraction."""
+        p, r = self.p.ppb, self.recovery.ppb
+        return (p * self.bad.fraction + r * self.good.fraction) / (p + r)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for key, value in (("p", self.p), ("r", self.recovery)):
+            if not 0 < value.ppb <= ALL.ppb:
+                raise ValueError(f"{key}: {value} is out of range; write more than 0% to 100%")
+        for key, value in (("1-h", self.bad), ("1-k", self.good)):
+            if value.ppb > ALL.ppb:
+                raise ValueError(f"{key}: {value} is out of range; write 0% to 100%")
+        if self.mean >= 1:
+            raise ValueError("1-h: every packet is lost; write less")
+        return self
+
+
+class BurstLoss(ContractModel):
+    """Losses that are not independent of each other.
+
+    Attributes:
+        gilbert: Two states, of which one is bad.
+    """
+
+    gilbert: Gilbert
+
+
+class Way(_Written):
+    """What one direction of a path may do to its packets.
+
+    Attributes:
+        jitter: What packets take more: `{uniform: 5ms}`, `{normal: 2ms}` or `{exponential: 2ms}`.
+        reorder: Which of them are overtaken: `{share: 1%, by: 5ms}`.
+        loss: Losses in bursts: `{gilbert: {p: 1%, r: 20%}}`.
+    """
+
+    jitter: Jitter | None = None
+    reorder: Reorder | None = None
+    loss: BurstLoss | None = None
+
+    @property
+    def most_more_ns(self) -> int:
+        """The most that a packet may take more than the delay."""
+        jitter = 0 if self.jitter is None else self.jitter.most_ns
+        return jitter + (0 if self.reorder is None else self.reorder.by.ns)
+
+
+class ReturnPath(Way):
+    """The way back, which has acknowledgements.
+
+    Attributes:
+        delay: Its part of the base RTT; left out: half of it.
+        random_loss: Share of packets lost at random there.
+    """
+
+    delay: Duration | None = None
+    random_loss: Share = NONE
+
+    @model_validator(mode="after")
+    def _check_return(self) -> Self:
+        if self.random_loss.ppb >= ALL.ppb:
+            raise ValueError(
+                f"random_loss: {self.random_loss} drops every packet; write less than 100%"
+            )
+        return self
+
+
+class ChangingPath(Way):
+    """The path of a flow group: `jitter`, `reorder` and `loss` are the forward path's.
+
+    Attributes:
+        changes: Base RTTs from given times on: `[{at: 40s, base_rtt: 90ms}]`.
+        return: What the return path does: `{delay: 30ms, jitter: {uniform: 1ms}}`.
+    """
+
+    changes: tuple[PathChange, ...] = ()
+    return_: Annotated[ReturnPath | None, Field(alias="return")] = None
+
+    @property
+    def back(self) -> ReturnPath:
+        """The return path."""
+        return ReturnPath() if self.return_ is None else self.return_
+
+    @property
+    def most_more_rtt_ns(self) -> int:
+        """The most that a round trip may take more than the base RTT."""
+        return self.most_more_ns + self.back.most_more_ns
+
+
+class ReturnBottleneck(ContractModel):
+    """A bottleneck of its own on the way back, shared by the acknowledgements of all flows.
+
+    It is drop-tail, and counts `bottleneck.overhead` for each packet, too.
+
+    Attributes:
+        rate: Its rate.
+        buffer: Its limit, in bytes or packets, what is being sent included.
+    """
+
+    rate: Rate
+    buffer: Buffer
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.rate.bps == 0:
+            raise ValueError("rate: must be more than 0; write e.g. 10mbit")
+        if self.buffer.unit == "bdp":
+            raise ValueError(f"buffer: {self.buffer}: write it in bytes or packets, e.g. 50pkt")
+        if self.buffer.amount < 1:
+            raise ValueError(f"buffer: {self.buffer} holds no packet; write e.g. 50pkt")
+        return self
+
+
+def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:
+    """Forward and return part of a base RTT.
+
+    Args:
+        base_rtt_ns: The base RTT.
+        return_ns: The return path's part; None: half.
+    """
+    back = base_rtt_ns - base_rtt_ns // 2 if return_ns is None else return_ns
+    return base_rtt_ns - back, back
+
+
+def split_at(path: ChangingPath, base_rtt_ns: int, change: PathChange | None) -> tuple[int, int]:
+    """Forward and return part of a path's base RTT, at first or after a change.
+
+    Args:
+        path: The path.
+        base_rtt_ns: The base RTT at first.
+        change: The last change; None: none yet.
+    """
+    own = None if path.back.delay is None else path.back.delay.ns
+    if change is None:
+        return split(base_rtt_ns, own)
+    return split(change.base_rtt.ns, own if change.return_delay is None else change.return_delay.ns)
+
+
+def longest_rtt_ns(path: ChangingPath, base_rtt_ns: int) -> int:
+    """The longest round trip of a group without queues.
+
+    Args:
+        path: Its path.
+        base_rtt_ns: Its base RTT at first.
+    """
+    known = [base_rtt_ns, *(change.base_rtt.ns for change in path.changes)]
+    return max(known) + path.most_more_rtt_ns
+
+
+def rtt_range_ns(
+    paths: Sequence[ChangingPath], base_rtt_ns: Sequence[int]
+) -> tuple[int, int] | None:
+    """The shortest and the longest that a round trip without queues may take; None: base RTTs say.
+
+    Args:
+        paths: The paths of the flow groups.
+        base_rtt_ns: Their base RTTs at first.
+    """
+    if not any(path.changes or path.most_more_rtt_ns for path in paths):
+        return None
+    pairs = list(zip(paths, base_rtt_ns, strict=True))
+    shortest = min(
+        min((first_ns, *(change.base_rtt.ns for change in path.changes)))
+        for path, first_ns in pairs
+    )
+    return shortest, max(longest_rtt_ns(path, first_ns) for path, first_ns in pairs)
+
+
+def check_rtt(where: str, base_rtt: Duration) -> None:
+    """Refuse a base RTT that is out of range.
+
+    Raises:
+        ValueError: It is.
+    """
+    if not SHORTEST_RTT.ns <= base_rtt.ns <= LONGEST_RTT.ns:
+        raise ValueError(f"{where}: {base_rtt} is out of range; write 0.1ms to 10s")
+
+
+def check_path(path: ChangingPath, base_rtt: Duration) -> None:
+    """Refuse a path whose parts do not fit together; keys are those of its flow group.
+
+    Args:
+        path: The path.
+        base_rtt: The base RTT at first.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    if len(path.changes) > MOST_CHANGES:
+        many = counted(len(path.changes), "change")
+        raise ValueError(f"changes: {many} are too many; write at most {MOST_CHANGES}")
+    _check_part("return.delay", base_rtt, split_at(path, base_rtt.ns, None)[0])
+    before: PathChange | None = None
+    for index, change in enumerate(path.changes):
+        where = f"changes.{index}"
+        check_rtt(f"{where}.base_rtt", change.base_rtt)
+        _check_part(f"{where}.return_delay", change.base_rtt, split_at(path, 0, change)[0])
+        if before is not None and change.at.ns <= before.at.ns:
+            raise ValueError(
+                f"{where}.at: {change.at} is not after the change before it ({before.at}); write "
+                "changes in the order of their times"
+            )
+        before = change
+
+
+def _check_part(where: str, base_rtt: Duration, forward_ns: int) -> None:
+    if forward_ns < 0:
+        raise ValueError(
+            f"{where}: is longer than base_rtt ({base_rtt}), of which it is a part; make it shorter"
+        )
+
+
+def check_times(
+    groups: Sequence[ChangingPath], longest: Duration, *, swept: bool, settles: bool
+) -> None:
+    """Refuse changes that come too late, or together with what they contradict.
+
+    Args:
+        groups: The flow groups of a scenario.
+        longest: The end of a trial.
+        swept: Whether base RTTs are swept.
+        settles: Whether a trial runs until it is settled.
+
+    Raises:
+        ValueError: They are not possible.
+    """
+    for i, group in enumerate(groups):
+        if group.changes and swept:
+            raise ValueError(
+                f"flows.{i}.changes: sweep.base_rtt sets the base RTT, which changes here; remove "
+                "one of them"
+            )
+        if group.changes and settles:
+            raise ValueError(
+                f"flows.{i}.changes: a path that changes does not settle; write a fixed duration "
+                "such as 120s"
+            )
+        for k, change in enumerate(group.changes):
+            if change.at.ns >= longest.ns:
+                raise ValueError(
+                    f"flows.{i}.changes.{k}.at: {change.at} is not before the end ({longest}); "
+                    "write an earlier time"
+                )

@@ -1,0 +1,116 @@
+"""The delay lines of a trial: what each way of each flow group's path does to its packets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..contract.path_changes import PathChange, ReturnPath, Way, split_at
+from ..contract.path_program import (
+    ChangeProgram,
+    GilbertProgram,
+    JitterProgram,
+    PathProgram,
+    ReorderProgram,
+)
+from ..contract.scenario import FlowGroup, Scenario
+from ..contract.target import GroupDelay
+from ..contract.trial import Setting
+from .seeds import derive
+
+Losses = Sequence[tuple[int, int]]
+"""The forward path's random loss from times on: (ns after t0, parts per billion)."""
+
+
+def group_delays(
+    scenario: Scenario, setting: Setting, seed: int, losses: Losses = ()
+) -> tuple[GroupDelay, ...]:
+    """The delay line of each group.
+
+    Args:
+        scenario: Says what paths do.
+        setting: Says base RTTs and random loss where they are swept.
+        seed: The attempt's.
+        losses: The random loss of all groups from times on.
+    """
+    return tuple(
+        _group_delay(scenario, setting, index, derive(seed, "loss", index), losses)
+        for index in range(len(scenario.flows))
+    )
+
+
+def _group_delay(
+    scenario: Scenario, setting: Setting, index: int, seed: int, losses: Losses
+) -> GroupDelay:
+    group, rtt_ns = scenario.flows[index], setting.base_rtt_ns[index]
+    swept = setting.random_loss_ppb
+    loss_ppb = group.random_loss.ppb if swept is None else swept
+    forward_ns, reverse_ns = split_at(group, rtt_ns, None)
+    changes = _changes(group, rtt_ns, loss_ppb, losses)
+    back = tuple(ChangeProgram(at_ns=at, delay_ns=ns[1], loss_ppb=0) for at, ns, _ in changes)
+    there = tuple(ChangeProgram(at_ns=at, delay_ns=ns[0], loss_ppb=ppb) for at, ns, ppb in changes)
+    return GroupDelay(
+        forward_ns=forward_ns,
+        reverse_ns=reverse_ns,
+        loss_ppb=loss_ppb,
+        seed=seed,
+        jitter_ns=scenario.hosts.jitter.ns,
+        receivers_wait=scenario.hosts.read_interval.ns > 0,
+        forward=_program(group, there, derive(seed, "forward")),
+        back=_return_program(group.back, back if group.changes else (), derive(seed, "return")),
+    )
+
+
+def _changes(
+    group: FlowGroup, rtt_ns: int, loss_ppb: int, losses: Losses
+) -> list[tuple[int, tuple[int, int], int]]:
+    """Time, both delays and loss after each change, by time."""
+    moments = sorted({change.at.ns for change in group.changes} | {at for at, _ in losses})
+    found = []
+    for moment in moments:
+        past = [change for change in group.changes if change.at.ns <= moment]
+        change: PathChange | None = past[-1] if past else None
+        lost = [ppb for at, ppb in losses if at <= moment]
+        found.append((moment, split_at(group, rtt_ns, change), lost[-1] if lost else loss_ppb))
+    return found
+
+
+def _program(way: Way, changes: tuple[ChangeProgram, ...], seed: int) -> PathProgram | None:
+    """None: nothing that a constant delay does not do."""
+    jitter, reorder, loss = way.jitter, way.reorder, way.loss
+    program = PathProgram(
+        changes=changes,
+        jitter=jitter
+        and JitterProgram(
+            points_ns=jitter.points_ns, every_ns=jitter.every.ns, seed=derive(seed, "jitter")
+        ),
+        reorder=reorder
+        and ReorderProgram(
+            share_ppb=reorder.share.ppb, by_ns=reorder.by.ns, seed=derive(seed, "reorder")
+        ),
+        gilbert=loss
+        and GilbertProgram(
+            p_ppb=loss.gilbert.p.ppb,
+            r_ppb=loss.gilbert.recovery.ppb,
+            loss_bad_ppb=loss.gilbert.bad.ppb,
+            loss_good_ppb=loss.gilbert.good.ppb,
+            seed=derive(seed, "gilbert"),
+        ),
+    )
+    return program if program.is_any else None
+
+
+def _return_program(
+    way: ReturnPath, changes: tuple[ChangeProgram, ...], seed: int
+) -> PathProgram | None:
+    """Independent loss on the way back is a state that never becomes bad."""
+    program = _program(way, changes, seed)
+    if not way.random_loss.ppb:
+        return program
+    alone = GilbertProgram(
+        p_ppb=0,
+        r_ppb=0,
+        loss_bad_ppb=0,
+        loss_good_ppb=way.random_loss.ppb,
+        seed=derive(seed, "loss"),
+    )
+    return (program or PathProgram()).model_copy(update={"gilbert": alone})
