@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from .applications import UDP, Application, Media, check_application, check_applications
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -185,6 +186,8 @@ class FlowGroup(ChangingPath):
             `{one_of: [2kB, 1MB]}`.
         connections: `new`: each transfer has a connection of its own, with its handshake and end;
             `kept`: it takes an idle one of its group and strategy, if there is one. Left out: new.
+        app: What limits its flows besides the network. Left out: nothing, they send bulk data.
+        udp: Its flows are paced datagrams without congestion control, and background.
     """
 
     name: Name
@@ -197,11 +200,18 @@ class FlowGroup(ChangingPath):
     arrivals: ArrivalSpec | None = None
     size: SizeSpec | None = None
     connections: Connections | None = None
+    app: Application | None = None
+    udp: Media | None = None
 
     @property
     def mixed(self) -> bool:
         """Whether its flows are part of the mix; if not, they are background."""
-        return self.strategy == OF_MIX and self.arrivals is None
+        return self.runs == OF_MIX and self.arrivals is None
+
+    @property
+    def runs(self) -> str:
+        """Its strategy; of datagrams `udp`."""
+        return self.strategy if self.udp is None else UDP
 
     @model_validator(mode="after")
     def _check(self) -> FlowGroup:
@@ -212,6 +222,7 @@ class FlowGroup(ChangingPath):
             raise ValueError(
                 f"random_loss: {self.random_loss} drops every packet; write less than 100%"
             )
+        check_application(self)
         return self
 
 
@@ -779,7 +790,7 @@ class Scenario(ContractModel):
     @property
     def ccas(self) -> tuple[str, ...]:
         """Every CCA that flows run: the strategies, and those of background groups."""
-        fixed = (group.strategy for group in self.flows if group.strategy != OF_MIX)
+        fixed = (group.runs for group in self.flows if group.runs not in (OF_MIX, UDP))
         return tuple(dict.fromkeys((*self.strategies, *fixed)))
 
     @property
@@ -827,6 +838,7 @@ class Scenario(ContractModel):
             swept=self.sweep.base_rtt is not None,
             settles=isinstance(self.duration, SettledDuration),
         )
+        check_applications(self)
         return self
 
 
@@ -1063,7 +1075,7 @@ def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
     return [
         FlowKind(strategy, group.name, group.dscp)
         for group in scenario.flows
-        for strategy in (scenario.strategies if group.strategy == OF_MIX else (group.strategy,))
+        for strategy in (scenario.strategies if group.runs == OF_MIX else (group.runs,))
     ]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from ..contract.applications import TCP_PROTOCOL, UDP, UDP_PROTOCOL
 from ..contract.course import (
     PROBE_RTT_CYCLE_NS,
     SettledDuration,
@@ -215,7 +216,7 @@ def trial_flows(
                 sport=FIRST_SENDER_PORT + index,
                 start_ns=begins_ns if transfer is None else transfer.arrival_ns,
                 process=process_of[index],
-                ecn=scenario.hosts.negotiates_ecn(cc, group.name),
+                ecn=group.udp is None and scenario.hosts.negotiates_ecn(cc, group.name),
                 dscp=group.dscp or 0,
                 queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
                 mixed=group.mixed,
@@ -243,7 +244,7 @@ def _kinds(
             drawn = draw_transfers(group, scenario.longest.ns, shares, its_own)
             kinds += [(number, transfer.cc, transfer) for transfer in drawn]
         elif not group.mixed:
-            kinds += [(number, group.strategy, None)] * group.count
+            kinds += [(number, group.runs, None)] * group.count
     return kinds
 
 
@@ -298,6 +299,7 @@ def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...
             sport=f.sport,
             dport=SINK_PORT,
             queue=f.queue,
+            proto=UDP_PROTOCOL if f.cc == UDP else TCP_PROTOCOL,
         )
         for f in flows
     )
@@ -327,7 +329,18 @@ def generator_config(role: str, attempt: Attempt) -> JsonObject:
         "out": str(attempt.folder),
         "controls": _controls(attempt) if scenario.start == "iperf3" else [],
         "flows": [_generator_flow(flow) for flow in attempt.flows],
+        **_applications(scenario),
     }
+
+
+def _applications(scenario: Scenario) -> JsonObject:
+    """What limits the flows of each group, where anything does."""
+    told = [
+        {"group": number, **application.told()}
+        for number, group in enumerate(scenario.flows)
+        if (application := group.app or group.udp) is not None
+    ]
+    return {"applications": told} if told else {}
 
 
 def _generator_flow(flow: TrialFlow) -> JsonObject:

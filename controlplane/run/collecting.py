@@ -23,6 +23,12 @@ from ..contract.steadiness import (
 from ..contract.trial import Steadiness
 from ..machine.host.cores import lower_priority
 from ..plan.attempt import probe_rtt_cycle_ns
+from ..store.applications import (
+    read_datagrams,
+    read_segments,
+    write_datagrams,
+    write_segments,
+)
 from ..store.postcards import (
     read_bins,
     read_postcards,
@@ -120,6 +126,11 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
     yield Stage([samples], [evidence.limits, alive], write_flow_samples)
     sightings = [SinkSightings(evidence.edges)] if evidence.postcards is None else []
     yield Stage([goodput], sightings, write_goodput)
+    if (folder / CONSTANTS.segments_file).exists():
+        yield Stage([read_segments(folder, t0_ns)], [], write_segments)
+    if (folder / CONSTANTS.sent_file).exists():
+        datagrams = read_datagrams(folder, t0_ns)
+        yield Stage([datagrams], [evidence.datagrams], write_datagrams)
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:

@@ -10,6 +10,8 @@ ROWS = {
     "disturbances": "100 ms with any frame of the lane",
     "pauses": "pause of 0.5 ms or more of the data plane's loop",
     "transfers": "transfer that was to come (only where flow groups have `arrivals`)",
+    "segments": "segment that a video player asked for; only where a group has a video",
+    "datagrams": "datagram that was sent; only where a group sends datagrams",
 }
 """Table -> what it has one row for each of."""
 
@@ -19,9 +21,9 @@ MEANINGS = {
         "kind": "0: left; 1: dropped",
         "flow": _FLOW,
         "packet_bytes": "frame without FCS",
-        "payload_bytes": "TCP payload",
-        "tcp_seq": "TCP sequence number, 32 bits",
-        "tcp_flags": "TCP flags",
+        "payload_bytes": "payload of TCP or UDP",
+        "tcp_seq": "TCP sequence number, 32 bits; 0 for UDP",
+        "tcp_flags": "TCP flags; 0 for UDP",
         "queue_bytes": (
             "bytes that waited or were being sent when the packet arrived, whatever "
             "`limit_counts` says"
@@ -108,14 +110,14 @@ MEANINGS = {
         "flow": _FLOW,
         "group": "number of its flow group, from 0",
         "group_name": "the group's name",
-        "cc": "the congestion control that was requested",
-        "cc_applied": "what the socket read back",
+        "cc": "the congestion control that was requested; `udp`: datagrams, which have none",
+        "cc_applied": "what the socket read back; of datagrams `udp`",
         "base_rtt_ns": "base RTT",
         "start_ns": "first write of the sender",
         "end_ns": "when the sender stopped writing",
         "sink_bytes": "payload that the sink read",
         "bytes_sent": "payload handed to IP, retransmissions included",
-        "bytes_retrans": "payload retransmitted",
+        "bytes_retrans": "payload retransmitted; 0 for datagrams, as the next",
         "total_retrans": "segments retransmitted",
         "first_byte_ns": "first payload at the sink; null if none came",
         "last_byte_ns": "last payload at the sink; null if none came",
@@ -161,6 +163,26 @@ MEANINGS = {
         "first_byte_ns": "its first payload at the sink; null if none came",
         "completed_ns": "its last payload at the sink; null: it was not complete by the end",
         "acked_ns": "when the sender knew that all of it had arrived; null likewise",
+    },
+    "segments": {
+        "flow": _FLOW,
+        "segment": "its number, from 0",
+        "bitrate_bps": "the rung of the ladder",
+        "size_bytes": "bitrate times length",
+        "requested_ns": "first write of the sender, which is when the request would be there",
+        "completed_ns": "all of it acknowledged; null if it never was",
+        "buffer_ns": "video in the player's buffer then; null likewise",
+        "stalled_ns": (
+            "for how long the picture stood still before it was there; of one that never came, "
+            "until the flow's end"
+        ),
+    },
+    "datagrams": {
+        "flow": _FLOW,
+        "seq": "its number in the flow, from 0",
+        "bytes": "payload",
+        "sent_ns": "when its frame was produced",
+        "arrived_ns": "when the receiving kernel took it; null if it was lost",
     },
 }
 """Table -> column -> what it is; times are after t0, bytes those of frames, or payload."""

@@ -18,6 +18,7 @@ from ..contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE
 from ..contract.records import GOODPUT as GOODPUT_RECORD
 from ..contract.shared import CONSTANTS, FLOW_REGISTERS
 from ..plan.attempt import TrialFlow
+from .applications import DATAGRAMS, SEGMENTS
 from .parquet import TableLayout, write_table
 from .postcards import BINS, POSTCARDS
 from .raw_files import read_generator_file, read_telemetry
@@ -113,6 +114,8 @@ _LAYOUTS = (
     DISTURBANCES,
     PAUSES,
     TRANSFERS,
+    SEGMENTS,
+    DATAGRAMS,
 )
 TABLES = {table.name: table.schema for table in _LAYOUTS}
 """Table name -> schema; the file of a table is `<name>.parquet`."""

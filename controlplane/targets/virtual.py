@@ -164,7 +164,9 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
         lane: What it is asked to be.
     """
     full_sized = all(flow.proto == TCP for flow in lane.flows)
-    packets = tcp_packets(lane) if full_sized else probe_packets(lane)
+    packets = tcp_packets(lane)
+    if not full_sized:
+        packets = max(packets, probe_packets(lane))
     return _sized(packets, lane.first_flow + len(lane.flows))
 
 

@@ -13,8 +13,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contract.applications import UDP
 from ..contract.messages import FlowRegisters, SenderFlowReport
 from ..contract.trial import Gate, Kind
+from ..plan.attempt import TrialFlow
+from .datagrams import datagram_problems, unread_datagrams
 from .findings import repeated_payload, round_trip_ns
 from .measurement import TrialMeasurement, spans
 from .postcard_evidence import PostcardEvidence
@@ -97,9 +100,10 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     first and in the last part of the window: by a packet that reached the bottleneck (even to be
     dropped), or by a sample of its socket with data yet to be sent or acknowledged. Background
     that begins late does so by plan, and is looked at from then on. Of a transfer it is an outcome,
-    too, that it was not complete by the end; its connection must not have broken.
+    too, that it was not complete by the end; its connection must not have broken. A flow that
+    pauses on purpose need not be seen where its application may have nothing to send.
     """
-    own, edges = _own_windows(trial), trial.evidence.edges
+    own = _own_windows(trial)
     problems = []
     for flow in trial.attempt.flows:
         report = trial.sender.flows[flow.index]
@@ -113,13 +117,32 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
             continue
         elif start_ns is None or start_ns > begin or end_ns is None or end_ns < end:
             problems.append(f"flow {flow.index} sent from {start_ns} to {end_ns} ns")
-        elif not ((late or edges.first[flow.index]) and edges.last[flow.index]):
-            part = "end" if late or edges.first[flow.index] else "beginning"
+        elif not all(seen := sightings(trial, flow, late=late)):
+            part = "end" if seen[0] else "beginning"
             problems.append(
                 f"flow {flow.index} ({flow.cc}) sent nothing at the {part}, and had nothing to send"
             )
     detail = _listed(problems) or f"all {len(trial.attempt.flows)} flows"
     return _gate("flows_overlapped", not problems, len(problems), 0, "flows", detail)
+
+
+def sightings(trial: TrialMeasurement, flow: TrialFlow, *, late: bool) -> tuple[bool, bool]:
+    """Whether a flow was seen in the first and in the last part of the window, or need not be.
+
+    Args:
+        trial: The trial.
+        flow: One of its flows.
+        late: Whether it begins after the window's beginning by plan.
+    """
+    edges, app = trial.evidence.edges, trial.attempt.scenario.flows[flow.group].app
+    excused = [
+        app is not None
+        and app.pauses
+        and not app.must_send(begin - flow.start_ns, end - flow.start_ns)
+        for begin, end in edges.parts
+    ]
+    first = late or excused[0] or bool(edges.first[flow.index])
+    return first, excused[1] or bool(edges.last[flow.index])
 
 
 def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
@@ -147,7 +170,7 @@ def congestion_control(trial: TrialMeasurement) -> Gate:
     wrong = [
         f"flow {flow}: {applied!r} instead of {asked[flow]!r}"
         for flow, applied in dict.fromkeys(read)
-        if applied != asked[flow]
+        if asked[flow] not in {UDP, applied}
     ]
     return _gate(
         "congestion_control", not wrong, len(wrong), 0, "flows", _listed(wrong) or "as asked"
@@ -318,8 +341,9 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
     for flow, streamed in zip(trial.attempt.flows, readable, strict=True):
         read = trial.sink.flows[flow.index].bytes
         never_opened = streamed is None and read == 0 and flow.is_transfer
-        if streamed != read and not never_opened:
+        if flow.cc != UDP and streamed != read and not never_opened:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")
+    wrong += unread_datagrams(trial)
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", _listed(wrong) or "exact")
 
 
@@ -334,8 +358,9 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
         repeated = trial.sender.flows[flow.index].bytes_retrans
         least = wire - packets * MAX_HEADER_BYTES - repeated - slack
         read = trial.sink.flows[flow.index].bytes
-        if not least <= read <= most:
+        if not least <= read <= most and flow.cc != UDP:
             wrong.append(f"flow {flow.index}: read {read}, expected {least} to {most}")
+    wrong += unread_datagrams(trial)
     detail = _listed(wrong) or "within bounds from the registers"
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", detail)
 
@@ -343,12 +368,14 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
 def conservation(trial: TrialMeasurement) -> Gate:
     """Arrived = departed + dropped + in queue, per flow, by registers and by postcards.
 
-    A mark is no loss: what was marked has departed, and both count the same marks.
+    A mark is no loss: what was marked has departed, and both count the same marks. Of datagrams,
+    which nobody sends again, what was sent and what was received is counted as well.
     """
     registers = trial.counters.flows
     problems = _register_problems(registers)
     if trial.evidence.postcards is not None:
         problems += _postcard_problems(trial.evidence.postcards, registers)
+    problems += datagram_problems(trial)
     detail = _listed(problems) or "exact"
     return _gate("conservation", not problems, len(problems), 0, "findings", detail)
 

@@ -22,6 +22,7 @@ from ..contract.target import Applied, Capabilities
 from ..contract.trial import FlowSpan, HostStrain, Steadiness
 from ..plan.attempt import Attempt, TrialFlow
 from ..store.raw_files import LaneClock
+from .datagrams import DatagramCounts
 from .hold_ups import DisturbanceEvidence, QueueingDelay, WindowLimits
 from .postcard_evidence import Edges, LinkBusy, PostcardEvidence, QueueDepth, SeveralDepths
 
@@ -36,6 +37,7 @@ class Evidence:
         limits: For how much of the window each flow was held back by its sockets.
         queueing: The mean queueing delay of the window.
         disturbance: What held frames up in the window.
+        datagrams: How many datagrams each flow sent, and how many of them arrived.
     """
 
     postcards: PostcardEvidence | None
@@ -43,6 +45,7 @@ class Evidence:
     limits: WindowLimits
     queueing: QueueingDelay
     disturbance: DisturbanceEvidence
+    datagrams: DatagramCounts
 
     @classmethod
     def empty(
@@ -70,6 +73,7 @@ class Evidence:
             WindowLimits(flows, window_ns),
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
+            DatagramCounts(flows),
         )
 
 

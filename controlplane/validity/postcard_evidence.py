@@ -295,8 +295,7 @@ class Edges:
     def __init__(self, flows: int, window_ns: tuple[int, int], share: float) -> None:
         begin, end = window_ns
         part = int((end - begin) * share)
-        self._first = (begin, begin + part)
-        self._last = (end - part, end)
+        self.parts = ((begin, begin + part), (end - part, end))
         self.first: NDArray[np.bool_] = np.zeros(flows, np.bool_)
         self.last: NDArray[np.bool_] = np.zeros(flows, np.bool_)
 
@@ -306,7 +305,7 @@ class Edges:
 
     def see(self, flow: Ints, times_ns: Ints) -> None:
         """Take sightings of flows in: numbers and times relative to t0, of equal length."""
-        for (begin, end), seen in ((self._first, self.first), (self._last, self.last)):
+        for (begin, end), seen in zip(self.parts, (self.first, self.last), strict=True):
             seen[flow[(times_ns >= begin) & (times_ns <= end)]] = True
 
 

@@ -1,0 +1,74 @@
+"""Datagrams, of which each is sent once: what was sent, arrived, and was dropped, must agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract.applications import DATAGRAM_HEADERS_BYTES, UDP
+
+if TYPE_CHECKING:
+    from ..plan.attempt import TrialFlow
+    from .measurement import TrialMeasurement
+
+
+class DatagramCounts:
+    """An examiner of datagrams: how many of each flow were sent, and arrived.
+
+    Args:
+        flows: Number of flows.
+    """
+
+    def __init__(self, flows: int) -> None:
+        self.sent = np.zeros(flows, np.int64)
+        self.arrived = np.zeros(flows, np.int64)
+        self.copies = 0
+
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take joined records (store.applications.ARRIVED) in."""
+        there = batch["copies"] > 0
+        np.add.at(self.sent, batch["flow"], 1)
+        np.add.at(self.arrived, batch["flow"][there], 1)
+        self.copies += int(np.sum(batch["copies"][there] - 1))
+
+
+def unread_datagrams(trial: TrialMeasurement) -> list[str]:
+    """Flows of datagrams whose sink read other bytes than left the bottleneck."""
+    registers, found = trial.counters.flows, []
+    for flow in _flows(trial):
+        packets = registers.departed_packets[flow.index]
+        left = registers.departed_bytes[flow.index] - packets * DATAGRAM_HEADERS_BYTES
+        read = trial.sink.flows[flow.index].bytes
+        if read != left:
+            found.append(f"flow {flow.index}: read {read}, left the bottleneck {left}")
+    return found
+
+
+def datagram_problems(trial: TrialMeasurement) -> list[str]:
+    """Sent = arrived at the sink + dropped in the queue + lost at random, in datagrams.
+
+    What is lost at random is counted for the lane as a whole: for flows that may lose anything so
+    it bounds what is missing before the queue.
+    """
+    registers, counts = trial.counters.flows, trial.evidence.datagrams
+    lost = trial.counters.lane.random_loss_packets
+    found = [f"{counts.copies} datagrams arrived twice"] if counts.copies else []
+    for flow in _flows(trial):
+        sent, there = int(counts.sent[flow.index]), int(counts.arrived[flow.index])
+        came, left = registers.arrived_packets[flow.index], registers.departed_packets[flow.index]
+        if not 0 <= sent - came <= (lost if _loses(trial, flow) else 0):
+            found.append(f"flow {flow.index}: {sent} datagrams sent, {came} at the bottleneck")
+        if there != left:
+            found.append(f"flow {flow.index}: {left} datagrams left, {there} arrived")
+    return found
+
+
+def _flows(trial: TrialMeasurement) -> list[TrialFlow]:
+    return [flow for flow in trial.attempt.flows if flow.cc == UDP]
+
+
+def _loses(trial: TrialMeasurement, flow: TrialFlow) -> bool:
+    """Whether packets of a flow may be lost at random."""
+    return trial.attempt.program().delays[flow.group].loss_ppb > 0
