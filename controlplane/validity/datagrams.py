@@ -49,8 +49,8 @@ def unread_datagrams(trial: TrialMeasurement) -> list[str]:
 def datagram_problems(trial: TrialMeasurement) -> list[str]:
     """Sent = arrived at the sink + dropped in the queue + lost at random, in datagrams.
 
-    What is lost at random is counted for the lane as a whole: for flows that may lose anything so
-    it bounds what is missing before the queue.
+    What is lost at random is counted for the lane as a whole: it bounds what is missing before the
+    queue, which is nothing where nothing is lost at random.
     """
     registers, counts = trial.counters.flows, trial.evidence.datagrams
     lost = trial.counters.lane.random_loss_packets
@@ -58,7 +58,7 @@ def datagram_problems(trial: TrialMeasurement) -> list[str]:
     for flow in _flows(trial):
         sent, there = int(counts.sent[flow.index]), int(counts.arrived[flow.index])
         came, left = registers.arrived_packets[flow.index], registers.departed_packets[flow.index]
-        if not 0 <= sent - came <= (lost if _loses(trial, flow) else 0):
+        if not 0 <= sent - came <= lost:
             found.append(f"flow {flow.index}: {sent} datagrams sent, {came} at the bottleneck")
         if there != left:
             found.append(f"flow {flow.index}: {left} datagrams left, {there} arrived")
@@ -67,8 +67,3 @@ def datagram_problems(trial: TrialMeasurement) -> list[str]:
 
 def _flows(trial: TrialMeasurement) -> list[TrialFlow]:
     return [flow for flow in trial.attempt.flows if flow.cc == UDP]
-
-
-def _loses(trial: TrialMeasurement, flow: TrialFlow) -> bool:
-    """Whether packets of a flow may be lost at random."""
-    return trial.attempt.program().delays[flow.group].loss_ppb > 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.controlplane.config import parse_scenario
+from nashbed.controlplane.contract.applications import Application
 from nashbed.controlplane.contract.messages import (
     Counters,
     DepartureLateness,
@@ -33,6 +34,7 @@ from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
 from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
+from nashbed.controlplane.validity.datagrams import DatagramCounts
 from nashbed.controlplane.validity.findings import marks_of
 from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
@@ -137,7 +139,12 @@ def trial() -> TrialMeasurement:
         link_downs={},
         strain=HostStrain(),
         evidence=Evidence(
-            None, edges, WindowLimits(1, (100 * MS, 400 * MS)), queued(30 * MS), undisturbed()
+            None,
+            edges,
+            WindowLimits(1, (100 * MS, 400 * MS)),
+            queued(30 * MS),
+            undisturbed(),
+            DatagramCounts(1),
         ),
         capabilities=CAN,
     )
@@ -523,3 +530,74 @@ def test_which_counters_are_losses() -> None:
 
 def test_losses_are_counted_from_before() -> None:
     assert difference({"a": 5, "b": 1}, {"a": 3}) == {"a": 2, "b": 1}
+
+
+def media(trial: TrialMeasurement, sent: int, there: int, lost: int = 0) -> TrialMeasurement:
+    """The trial with datagrams of 100 B payload as its flow: 110 at the bottleneck, 100 left it."""
+    wire = 142
+    registers = REGISTERS.model_copy(
+        update={"departed_bytes": (100 * wire,), "dropped_bytes": (10 * wire,),
+                "arrived_bytes": (110 * wire,)}
+    )  # fmt: skip
+    lane = trial.counters.lane.model_copy(update={"random_loss_packets": lost})
+    counters = trial.counters.model_copy(update={"flows": registers, "lane": lane})
+    counts = DatagramCounts(1)
+    counts.sent[0], counts.arrived[0] = sent, there
+    return replace(
+        trial,
+        attempt=replace(trial.attempt, flows=(replace(trial.attempt.flows[0], cc="udp"),)),
+        counters=counters,
+        sink=sunk(there * 100),
+        evidence=replace(trial.evidence, datagrams=counts),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "there", "lost", "passes"),
+    [
+        (110, 100, 0, True),
+        (111, 100, 0, False),
+        (111, 100, 1, True),
+        (112, 100, 1, False),
+        (109, 100, 1, False),
+        (110, 99, 0, False),
+    ],
+)
+def test_what_was_sent_has_arrived_or_was_dropped_or_lost_at_random(
+    trial: TrialMeasurement, sent: int, there: int, lost: int, passes: bool
+) -> None:
+    changed = media(trial, sent, there, lost)
+    assert gates.conservation(changed).passed is passes
+    assert gates.sink_bytes(changed).passed is (there == 100)
+
+
+def test_a_datagram_that_arrives_twice_is_found(trial: TrialMeasurement) -> None:
+    changed = media(trial, 110, 100)
+    changed.evidence.datagrams.copies = 1
+    assert not gates.conservation(changed).passed
+
+
+def test_datagrams_have_no_congestion_control_to_read_back(trial: TrialMeasurement) -> None:
+    assert gates.congestion_control(media(trial, 110, 100)).passed
+
+
+@pytest.mark.parametrize(
+    ("app", "passes"),
+    [
+        ({"rate": "1mbit"}, False),
+        ({"video": {"ladder": ["1mbit"], "segment": "1s", "buffer": "4s"}}, True),
+        # The first part of the window is 100 to 130 ms, the last one 370 to 400 ms.
+        ({"on": "50ms", "off": "400ms"}, True),
+        ({"on": "110ms", "off": "400ms"}, False),
+        ({"on": "50ms", "off": "330ms"}, False),
+    ],
+)
+def test_a_flow_need_not_be_seen_while_it_pauses_on_purpose(
+    trial: TrialMeasurement, app: dict[str, Any], passes: bool
+) -> None:
+    trial.evidence.edges.first[:] = trial.evidence.edges.last[:] = False
+    scenario = trial.attempt.scenario
+    group = scenario.flows[0].model_copy(update={"app": Application.model_validate(app)})
+    scenario = scenario.model_copy(update={"flows": (group,)})
+    changed = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
+    assert gates.flows_overlapped(changed).passed is passes
