@@ -122,10 +122,9 @@ class _Sums:
         bins = -(-until_ns // DEPARTED_BIN_NS)
         inside = (t_ns >= 0) & (t_ns < until_ns)
         place = t_ns[inside] // DEPARTED_BIN_NS
-        bits: FloatArray = np.bincount(place, weights=8.0 * wire_bytes[inside], minlength=bins)
-        if self.departed_bits is not None:
-            bits += self.departed_bits
-        self.departed_bits = bits
+        bits = np.bincount(place, weights=8.0 * wire_bytes[inside], minlength=bins)
+        before = np.zeros(bins) if self.departed_bits is None else self.departed_bits
+        self.departed_bits = before + bits
 
     def totals(self, scale: int) -> QueueTotals:
         scaled = {name: values * scale for name, values in self.per_flow.items()}

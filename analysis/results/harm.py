@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -99,19 +100,19 @@ def _of_setting(measures: RunMeasures, setting: Setting) -> Iterator[Harm]:
             cell, by = cells.get(state), _beside(measures, mixes, state)
             if cell is None or alone is None:
                 continue
-            found = _harm(alone, cell, lambda trial, m=metric: read(trial, m), harm)
+            found = _harm(alone, cell, partial(read, metric), harm)
             if found is not None:
                 yield Harm(setting, victim, by, metric, *found)
 
 
-def _reader(measures: RunMeasures, mixes: HarmMixes) -> Callable[[TrialMeasures, str], float]:
+def _reader(measures: RunMeasures, mixes: HarmMixes) -> Callable[[str, TrialMeasures], float]:
     """How a metric of the victim is read of a trial."""
     if mixes.is_strategy(measures.run.scenario):
-        return lambda trial, metric: (
+        return lambda metric, trial: (
             float("nan") if metric in trial.total else trial.value(metric, mixes.harm_to)
         )
     group = [each.name for each in measures.run.scenario.flows].index(mixes.harm_to)
-    return lambda trial, metric: trial.value(metric, group=group)
+    return lambda metric, trial: trial.value(metric, group=group)
 
 
 def _state(measures: RunMeasures, mix: dict[str, int]) -> State:
