@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from nashbed.controlplane.contract.course import SettledDuration
@@ -18,9 +19,11 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from .align import load_trial
-from .align.data import Bursts
+from .align.data import Bursts, TrialData
 from .errors import NotMeasuredError
 from .metrics import METRICS, metric_named
+from .metrics.changes import ChangeResponse, responses_of
+from .metrics.completion import Completions, completions_of
 from .metrics.statistics import Estimate, estimate
 from .metrics.throughput import SETTLED_WITHIN
 from .state import State, mix_state
@@ -43,6 +46,8 @@ class TrialMeasures:
         total: Metric -> number.
         missing: Metric -> why this trial has no value.
         bursts: Bursts that came to one of several queues (None: there is one queue).
+        completions: Its finite transfers (None: there are none).
+        responses: What came after each change of its path.
     """
 
     trial: SealedTrial
@@ -55,6 +60,8 @@ class TrialMeasures:
     total: Mapping[str, float]
     missing: Mapping[str, str]
     bursts: Bursts | None = None
+    completions: Completions | None = None
+    responses: tuple[ChangeResponse, ...] = ()
 
     @property
     def settled(self) -> bool | None:
@@ -289,7 +296,19 @@ def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
         total=total,
         missing=missing,
         bursts=data.bursts,
+        completions=_or_none(completions_of, data),
+        responses=_or_none(responses_of, data) or (),
     )
+
+
+Found = TypeVar("Found")
+
+
+def _or_none(find: Callable[[TrialData], Found], data: TrialData) -> Found | None:
+    try:
+        return find(data)
+    except NotMeasuredError:
+        return None
 
 
 def measure_run(run_dir: Path) -> RunMeasures:

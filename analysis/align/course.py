@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import Applied
+from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.units import NS_PER_S, Duration, Rate, Size
 from numpy.typing import NDArray
 
 
@@ -77,3 +80,68 @@ def steps(rate_bps: int, changes: Sequence[PathChange], end_ns: int) -> PathCour
     rates = np.array([rate_bps, *(c.rate_bps for c in changes)], dtype=np.float64)
     bits = np.concatenate(([0.0], np.cumsum(rates * np.diff(times) / NS_PER_S)))
     return PathCourse(rate_bps, tuple(changes), times.astype(np.int64), bits)
+
+
+def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
+    """What the path of a trial did, as applied; None: nothing.
+
+    Args:
+        record: The trial's record.
+        scenario: The run's scenario, which says how base RTTs change.
+    """
+    applied = record.applied
+    events = sorted([*_link_events(applied), *_rtt_events(scenario)], key=lambda each: each[0])
+    changes, rate = [], applied.rate_bps
+    for at_ns, text, to in events:
+        changes.append(PathChange(at_ns, text, rate if to is None else to, rate))
+        rate = changes[-1].rate_bps
+    return steps(applied.rate_bps, _joined(changes), record.duration_ns) if changes else None
+
+
+Event = tuple[int, str, int | None]
+"""When, what in words, and the rate from then on (None: it stays)."""
+
+
+def _link_events(applied: Applied) -> Iterator[Event]:
+    """What the target changed of the link."""
+    rate, size = applied.rate_bps, applied.buffer_bytes
+    for state in getattr(applied, "changes", ()):
+        texts = []
+        if state.rate_bps != rate:
+            texts.append("link down" if state.rate_bps == 0 else _rate(state.rate_bps, rate))
+        if state.limit.in_bytes != size:
+            texts.append(f"buffer {_spaced(Size(state.limit.in_bytes))}")
+        rate, size = state.rate_bps, state.limit.in_bytes
+        yield state.at_ns, ", ".join(texts) or "link as before", rate
+
+
+def _rate(rate_bps: int, before_bps: int) -> str:
+    text = str(Rate(rate_bps)).replace("mbit", " Mbit/s").replace("gbit", " Gbit/s")
+    return f"link up at {text}" if before_bps == 0 else text.replace("kbit", " kbit/s")
+
+
+def _rtt_events(scenario: Scenario) -> Iterator[Event]:
+    """Base RTTs that change, which the data plane does exactly."""
+    for group in scenario.flows:
+        of = f" of {group.name}" if len(scenario.flows) > 1 else ""
+        for change in getattr(group, "changes", ()):
+            yield change.at.ns, f"base RTT {_spaced(change.base_rtt)}{of}", None
+
+
+def _spaced(amount: Size | Duration) -> str:
+    text = str(amount)
+    unit = text.lstrip("0123456789.")
+    return f"{text[: len(text) - len(unit)]} {unit}"
+
+
+def _joined(changes: Sequence[PathChange]) -> list[PathChange]:
+    """Changes of one moment as one."""
+    found: list[PathChange] = []
+    for change in changes:
+        if found and found[-1].at_ns == change.at_ns:
+            first = found.pop()
+            text = f"{first.text}, {change.text}"
+            found.append(PathChange(change.at_ns, text, change.rate_bps, first.before_bps))
+        else:
+            found.append(change)
+    return found

@@ -137,14 +137,14 @@ class Transfers:
     Attributes:
         flow: Flow of each: its connection, shape (n,).
         arrival_ns: When each was to begin, shape (n,).
-        start_ns: When it began, shape (n,).
+        start_ns: When it began, shape (n,); NaN: it did not.
         size_bytes: Its payload, shape (n,).
         completed_ns: When its last byte was at the sink, shape (n,); NaN: it was not completed.
     """
 
     flow: IntArray
     arrival_ns: IntArray
-    start_ns: IntArray
+    start_ns: FloatArray
     size_bytes: IntArray
     completed_ns: FloatArray
 

@@ -24,8 +24,10 @@ from .arrived import (
 )
 from .bursts import COLUMNS as BURST_COLUMNS
 from .bursts import BurstFinder
+from .course import course_of
 from .data import FloatArray, FlowSamples, Goodput, QueueTotals, TrialData
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
+from .traffic import load_datagrams, load_transfers, who_always_sends
 
 SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
 
@@ -43,7 +45,7 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
     data = load_flows(trial, scenario)
     if are_all(trial) and several_queues(trial):
         return _with_queues(trial, data)
-    return replace(data, queue=_queue(trial, scenario, data.flows))
+    return replace(data, queue=_queue(trial, scenario, data))
 
 
 def link_of(trial: SealedTrial) -> Link:
@@ -68,7 +70,8 @@ def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
             yield chunk
 
     columns = tuple(dict.fromkeys((*POSTCARD_COLUMNS, *BURST_COLUMNS)))
-    totals = sum_postcards(looked_at(columns), data.flows, link_of(trial))
+    link = replace(link_of(trial), over_time=data.path_changes)
+    totals = sum_postcards(looked_at(columns), data.flows, link)
     return replace(data, queue=totals, bursts=finder.bursts())
 
 
@@ -96,6 +99,10 @@ def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
         goodput=_goodput(trial, scenario, len(order)),
         queue=None,
         samples=_samples(trial, len(order)),
+        transfers=load_transfers(trial, len(order)),
+        datagrams=load_datagrams(trial, len(order)),
+        course=course_of(trial.record, scenario),
+        always_sends=who_always_sends(scenario, flows["group"][order].astype(np.int64)),
         mixed_groups=len(record.mix),
     )
 
@@ -127,8 +134,8 @@ def bin_length_ns(scenario: Scenario) -> int:
     return postcards.bins.ns if isinstance(postcards, BinnedPostcards) else 10_000_000
 
 
-def _queue(trial: SealedTrial, scenario: Scenario, flows: int) -> QueueTotals | None:
-    link = link_of(trial)
+def _queue(trial: SealedTrial, scenario: Scenario, data: TrialData) -> QueueTotals | None:
+    link, flows = replace(link_of(trial), over_time=data.path_changes), data.flows
     if trial.has("postcards"):
         chunks = trial.batches("postcards", POSTCARD_COLUMNS)
         checked = (_known_flows(chunk, flows, trial.path / "postcards.parquet") for chunk in chunks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from nashbed.controlplane.contract.harm import HarmMixes
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
@@ -47,6 +48,8 @@ from .sharing import setting_sketches as sharing_setting_sketches
 from .sharing import trial_sketches as sharing_trial_sketches
 from .sketch import Sketch
 from .style import house_style, save
+from .traffic import setting_sketches as traffic_setting_sketches
+from .traffic import trial_sketches as traffic_trial_sketches
 
 MAX_DETAILED = 12
 """Trials of a run that get their own figures over time."""
@@ -154,10 +157,12 @@ def _measured_sketches(
         yield from _alone_sketches(measures, setting)
         yield from _correlation_sketches(correlation, setting)
         yield from sharing_setting_sketches(sharing, setting)
+        yield from traffic_setting_sketches(measures, setting)
         for trial in detailed:
             if trial.trial.setting.label == setting.label:
                 yield from _trial_sketches(measures, trial)
                 yield from sharing_trial_sketches(measures, trial, sharing)
+                yield from traffic_trial_sketches(measures, trial)
 
 
 def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
@@ -433,7 +438,7 @@ def _setting_sketches(
     label = setting.label
     if equilibria.table.pairs:
         yield from _pair_sketches(measures, setting, equilibria)
-    elif sum(bool(cell.trials) for cell in measures.cells(setting)) > 1:
+    elif _over_mixes(measures, setting):
         yield from _by_mix_sketches(measures, setting, equilibria)
     yield Sketch(
         "share_against_share",
@@ -445,6 +450,13 @@ def _setting_sketches(
         "Mishra et al. 2022). A flow to the right of the line meets a longer queue than average.",
         lambda: draw_share_against_share(measures, setting),
     )
+
+
+def _over_mixes(measures: RunMeasures, setting: Setting) -> bool:
+    """Whether there is anything to see over the mixes; those of a victim are no line of mixes."""
+    if isinstance(measures.run.scenario.sweep.mixes, HarmMixes):
+        return False
+    return sum(bool(cell.trials) for cell in measures.cells(setting)) > 1
 
 
 def _pair_sketches(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +114,7 @@ class ChangeResponse(NamedTuple):
         change: The change.
         length_ns: Time to the next one, or to the end of the measured window.
         convergence_s: Group and strategy -> convergence time of their flows together; NaN: not
-            within the segment.
+            within the segment. Empty while the link is down.
         use_s: Time to use the new capacity; NaN: not within the segment; None: the rate does not
             rise, or what left the queue is not known.
     """
@@ -127,7 +126,7 @@ class ChangeResponse(NamedTuple):
     use_s: float | None
 
 
-def responses_of(trial: TrialData) -> Iterator[ChangeResponse]:
+def responses_of(trial: TrialData) -> tuple[ChangeResponse, ...]:
     """What came after each change within the measured window.
 
     Raises:
@@ -138,13 +137,16 @@ def responses_of(trial: TrialData) -> Iterator[ChangeResponse]:
     check_cover(goodput, trial.window_ns)
     edges = np.concatenate(([goodput.t_ns[0] - goodput.interval_ns], goodput.t_ns))
     kinds = {kind: goodput.bytes[which].sum(axis=0) for kind, which in trial.bulk_kinds().items()}
+    found = []
     for number, (change, until) in enumerate(course.segments(end)):
         if change.at_ns < begin:
             continue
         segment = change.at_ns, until
-        times = {kind: convergence_time(edges, got, segment) for kind, got in kinds.items()}
+        up = kinds if change.rate_bps else {}
+        times = {kind: convergence_time(edges, got, segment) for kind, got in up.items()}
         use_s = _use_of(trial, segment) if change.raises_rate else None
-        yield ChangeResponse(number, change, until - change.at_ns, times, use_s)
+        found.append(ChangeResponse(number, change, until - change.at_ns, times, use_s))
+    return tuple(found)
 
 
 def _use_of(trial: TrialData, segment_ns: tuple[int, int]) -> float | None:
@@ -158,7 +160,7 @@ def _use_of(trial: TrialData, segment_ns: tuple[int, int]) -> float | None:
 
 
 def _convergence_of_flows(trial: TrialData) -> FloatArray:
-    times = [each.convergence_s for each in responses_of(trial)]
+    times = [each.convergence_s for each in responses_of(trial) if each.convergence_s]
     if not times:
         raise NotMeasuredError("no change of the path is in the measured window")
     result = np.full(trial.flows, np.nan)

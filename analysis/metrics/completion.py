@@ -98,7 +98,7 @@ def ideal_time(
     return ideal
 
 
-def needs_handshake(flow: IntArray, start_ns: IntArray) -> NDArray[np.bool_]:
+def needs_handshake(flow: IntArray, start_ns: FloatArray) -> NDArray[np.bool_]:
     """Which transfers are the first of their connection, shape (n,).
 
     Args:

@@ -46,6 +46,7 @@ from .models import models_context
 from .sharing import sharing_context
 from .taps import taps_context
 from .testbeds import testbeds_context
+from .traffic import traffic_sections
 
 NS_PER_MS = 1e6
 WIDE_FIGURES = frozenset(
@@ -56,6 +57,7 @@ WIDE_FIGURES = frozenset(
         "equilibria_by_buffer",
         "by_discipline",
         "bursts_by_memory",
+        "around_change",
     )
 )
 """Kinds of figures that take a row of the page: small beside another one, they cannot be read."""
@@ -112,6 +114,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
+        "traffic": traffic_sections(measures),
         "sharing": sharing_context(measures, findings.sharing),
         "taps": taps_context(findings.taps),
         "testbeds": testbeds_context(findings.summary),

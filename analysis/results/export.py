@@ -18,11 +18,18 @@ from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
 from ..sharing.tables import MADE as MADE_OF_POSTCARDS
 from ..state import mix_state, state_text, strategy_totals
+from .changes import write_changes
 from .harm import write_harm
 from .summary import RunSummary, SummaryRow
+from .transfers import write_transfers
 
 FORMATS = ("csv", "parquet")
-MADE = {**MADE_OF_POSTCARDS, "harm": write_harm}
+MADE = {
+    **MADE_OF_POSTCARDS,
+    "harm": write_harm,
+    "completions": write_transfers,
+    "changes": write_changes,
+}
 """Tables that are made when they are asked for."""
 
 

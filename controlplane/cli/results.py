@@ -195,7 +195,7 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
         list[str] | None,
         typer.Option(
             "--table",
-            help="Also export a table, raw or made (blame, holders, harm); repeatable.",
+            help="Also export a table, raw or made (blame, harm, changes, ...); repeatable.",
         ),
     ] = None,
     trial: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .model import ContractModel, Name
+from .traffic import OF_MIX
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -15,8 +16,8 @@ class HarmMixes(ContractModel):
 
     Attributes:
         harm_to: The victim. A strategy: one flow of it runs alone, and beside all other flows of
-            the group, which run each of the strategies in turn, its own included. Or a group that
-            is no part of the mix: it runs alone, and beside flows that all run each strategy.
+            the group, which run each of the strategies in turn, its own included. Or a group with
+            a `strategy` of its own: it runs alone, and beside flows that all run each strategy.
     """
 
     harm_to: Name
@@ -43,12 +44,12 @@ def check_harm(scenario: Scenario, mixes: HarmMixes) -> None:
     """
     if len(scenario.mixed) != 1:
         raise ValueError("sweep.mixes: harm_to needs a scenario with one flow group in the mix")
-    background = [group.name for group in scenario.flows if not group.mixed]
+    background = [g.name for g in scenario.flows if not g.mixed and g.strategy != OF_MIX]
     if mixes.harm_to not in {*scenario.strategies, *background}:
         known = ", ".join([*scenario.strategies, *background])
         raise ValueError(
-            f"sweep.mixes.harm_to: {mixes.harm_to!r} is neither a strategy nor a group that is no "
-            f"part of the mix ({known})"
+            f"sweep.mixes.harm_to: {mixes.harm_to!r} is neither a strategy nor a group with a "
+            f"`strategy` of its own ({known})"
         )
     if mixes.is_strategy(scenario) and scenario.mixed[0].count < 2:
         raise ValueError(

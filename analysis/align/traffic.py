@@ -1,0 +1,75 @@
+"""A trial's traffic that ends, pauses or is paced, and which flows always have data to send."""
+
+from __future__ import annotations
+
+import numpy as np
+from nashbed.controlplane.contract.scenario import FlowGroup, Scenario
+from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
+from nashbed.controlplane.store.parquet import Arrays
+from nashbed.controlplane.store.sealed_trial import SealedTrial
+from numpy.typing import NDArray
+
+from .data import Datagrams, IntArray, Transfers
+
+TRANSFER_COLUMNS = ("flow", "arrival_ns", "start_ns", "size_bytes", "completed_ns")
+DATAGRAM_COLUMNS = ("flow", "sent_ns", "arrived_ns")
+LIMITED_BY = ("arrivals", "app", "udp")
+"""Keys of flow groups whose flows do not always have data to send."""
+
+
+def load_transfers(trial: SealedTrial, flows: int) -> Transfers | None:
+    """The finite transfers of a trial; None: it has none.
+
+    Raises:
+        RunError: The table is damaged.
+    """
+    if not trial.has("transfers"):
+        return None
+    table = _known(trial, "transfers", TRANSFER_COLUMNS, flows)
+    return Transfers(
+        flow=table["flow"].astype(np.int64),
+        arrival_ns=table["arrival_ns"].astype(np.int64),
+        start_ns=table["start_ns"].astype(np.float64),
+        size_bytes=table["size_bytes"].astype(np.int64),
+        completed_ns=table["completed_ns"].astype(np.float64),
+    )
+
+
+def load_datagrams(trial: SealedTrial, flows: int) -> Datagrams | None:
+    """The datagrams of paced media of a trial; None: it has none.
+
+    Raises:
+        RunError: The table is damaged.
+    """
+    if not trial.has("datagrams"):
+        return None
+    table = _known(trial, "datagrams", DATAGRAM_COLUMNS, flows)
+    return Datagrams(
+        flow=table["flow"].astype(np.int64),
+        sent_ns=table["sent_ns"].astype(np.int64),
+        arrived_ns=table["arrived_ns"].astype(np.float64),
+    )
+
+
+def _known(trial: SealedTrial, name: str, columns: tuple[str, ...], flows: int) -> Arrays:
+    table = trial.arrays(name, columns)
+    last = int(table["flow"].max(initial=0))
+    if last >= flows:
+        problem = f"holds flow {last}, but the trial has {flows} flows"
+        raise damaged(trial.path / f"{name}.parquet", problem, TRIAL_REMEDY)
+    return table
+
+
+def who_always_sends(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] | None:
+    """Which flows always have data to send, shape (F,); None: all of them.
+
+    Args:
+        scenario: The run's scenario.
+        group: Flow group of each flow, shape (F,).
+    """
+    limited = np.array([_is_limited(each) for each in scenario.flows], bool)
+    return ~limited[group] if limited.any() else None
+
+
+def _is_limited(group: FlowGroup) -> bool:
+    return any(getattr(group, key, None) is not None for key in LIMITED_BY)

@@ -1,0 +1,103 @@
+"""Which figures a run gets of harm, of transfers and media, and of paths that change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TypeVar
+
+from nashbed.controlplane.contract.trial import Setting
+
+from ..align.course import course_of
+from ..measures import RunMeasures, TrialMeasures
+from ..results.harm import harm_of_run
+from ..results.transfers import ALL_SIZES, transfers_of_run
+from ..state import state_text
+from .around_change import draw_around_change, span_around
+from .harm import draw_harm
+from .sketch import Sketch
+from .transfers import draw_by_size, draw_media_delay
+
+MOST_CHANGES = 4
+"""Changes of a trial that get a figure of their own."""
+MOST_MIXES = 6
+Item = TypeVar("Item")
+
+
+def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
+    """Of a setting whose victim is harmed, or that has transfers or media."""
+    found = [each for each in harm_of_run(measures) if each.setting.label == setting.label]
+    if found:
+        yield Sketch(
+            "harm",
+            setting.label,
+            "",
+            f"Harm to {found[0].victim}",
+            "How much worse a metric of the victim is beside flows of each strategy than alone: 0, "
+            "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Hatched: "
+            "what its own kind does in their place, which is what Ware et al. (HotNets 2019) ask "
+            "of a new algorithm not to exceed. Bars: 95 % interval over repetitions, if there are "
+            "any.",
+            partial(draw_harm, measures, found),
+        )
+    yield from _transfer_sketches(measures, setting)
+    cells = [cell for cell in measures.cells(setting) if cell.trials]
+    if any(trial.trial.has("datagrams") for cell in cells for trial in cell.trials):
+        yield Sketch(
+            "media_delay",
+            setting.label,
+            "",
+            "One-way delay of media",
+            "The share of datagrams that were on the way for longer than a time, of those that "
+            "were sent in the measured windows and arrived. Where a line crosses 5 % and 1 % are "
+            "the 95th and the 99th percentile.",
+            partial(draw_media_delay, measures, _spread(cells)),
+        )
+
+
+def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
+    rows = [each for each in transfers_of_run(measures) if each.setting.label == setting.label]
+    for group, strategy in dict.fromkeys((row.group, row.strategy) for row in rows):
+        mine = [r for r in rows if (r.group, r.strategy) == (group, strategy)]
+        states = _spread(list(dict.fromkeys(row.state for row in mine)))
+        shown = [row for row in mine if row.state in states and row.sizes != ALL_SIZES]
+        yield Sketch(
+            "slowdown_by_size",
+            setting.label,
+            f"{group}-{strategy}",
+            f"Slowdown of the transfers of {group} by size, {strategy}",
+            "Completion time by that which a transfer would have alone on its path (dashed: as "
+            "fast): handshake, slow start from 10 segments, and its bytes at the rate. A colour "
+            "for each mix of the other flows. A percentile among transfers that were not completed "
+            "is not known, and not drawn. Where the path changes: completion times. Bars: 95 % "
+            "interval over repetitions, if there are any.",
+            partial(draw_by_size, measures, shown),
+        )
+
+
+def _spread(items: list[Item]) -> list[Item]:
+    """All of them, or a few spread evenly."""
+    return items[:: max(1, -(-len(items) // MOST_MIXES))]
+
+
+def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
+    """Of a trial whose path changes and that gets figures of its own."""
+    label, record = trial.trial.setting.label, trial.trial.record
+    course = course_of(record, measures.run.scenario)
+    if course is None:
+        return
+    mix = state_text(trial.state, measures.strategies, measures.group_names)
+    for number, (change, _) in enumerate(course.segments(record.duration_ns)[:MOST_CHANGES]):
+        yield Sketch(
+            "around_change",
+            label,
+            f"{record.id.removeprefix(f'{label}-')}-{number}",
+            f"Around a change ({change.text}): {mix}",
+            "Above: what left the queue, of all flows of each congestion control together, and "
+            "what the link can carry (dashed). Below: bytes in the queue. Means over short bins, "
+            "from postcards. Dotted: the changes.",
+            partial(
+                draw_around_change, measures, trial,
+                span_around(course, number, record.duration_ns),
+            ),
+        )  # fmt: skip

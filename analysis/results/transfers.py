@@ -1,0 +1,136 @@
+"""Completion times and slowdowns of finite transfers, by flow group, strategy and size class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.store.errors import RunError
+
+from ..measures import Cell, RunMeasures, TrialMeasures
+from ..metrics.completion import CLASS_NAMES, Completions, mean_of_completed, percentile
+from ..metrics.statistics import Estimate, estimate
+from ..state import State, state_text
+
+Reading = Callable[[Completions], float]
+ALL_SIZES = "all sizes"
+
+
+def _time(of: float) -> Reading:
+    return lambda found: percentile(found.time_s, of) if of else mean_of_completed(found.time_s)
+
+
+def _slowdown(of: float) -> Reading:
+    def read(found: Completions) -> float:
+        if found.slowdown is None:
+            return float("nan")
+        return percentile(found.slowdown, of) if of else mean_of_completed(found.slowdown)
+
+    return read
+
+
+_WHICH = {"mean": 0.0, "median": 0.5, "p95": 0.95, "p99": 0.99}
+READINGS: dict[str, Reading] = {
+    **{f"{name}_s": _time(of) for name, of in _WHICH.items()},
+    **{f"{name}_slowdown": _slowdown(of) for name, of in _WHICH.items()},
+}
+"""Name -> what is read of a trial's transfers of one kind and class."""
+
+
+@dataclass(frozen=True)
+class ClassOfTransfers:
+    """Transfers of one group, strategy and size class in one mix.
+
+    Attributes:
+        setting: The setting.
+        state: The mix.
+        group: Name of the flow group.
+        strategy: Its strategy.
+        sizes: Name of the size class.
+        transfers: How many arrived in the measured windows of all repetitions.
+        unfinished: How many of them were not completed.
+        readings: READINGS, each over the repetitions; None: not known.
+    """
+
+    setting: Setting
+    state: State
+    group: str
+    strategy: str
+    sizes: str
+    transfers: int
+    unfinished: int
+    readings: dict[str, Estimate | None]
+
+
+def transfers_of_run(measures: RunMeasures) -> list[ClassOfTransfers]:
+    """Every class that has transfers, setting by setting and mix by mix; all sizes come last."""
+    return [
+        row
+        for setting in measures.run.settings
+        for cell in measures.cells(setting)
+        for row in _of_cell(measures, cell)
+    ]
+
+
+def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:
+    trials = [trial for trial in cell.trials if trial.completions is not None]
+    kinds = dict.fromkeys(kind for trial in trials for kind in _kinds(trial))
+    for group, strategy in kinds:
+        for index, sizes in enumerate([*CLASS_NAMES, ALL_SIZES]):
+            found = [_chosen(trial, group, strategy, index) for trial in trials]
+            counts = [len(each.time_s) for each in found]
+            if not sum(counts):
+                continue
+            yield ClassOfTransfers(
+                cell.setting,
+                cell.state,
+                measures.run.scenario.flows[group].name,
+                strategy,
+                sizes,
+                sum(counts),
+                sum(int(np.isinf(each.time_s).sum()) for each in found),
+                {n: estimate([read(each) for each in found]) for n, read in READINGS.items()},
+            )
+
+
+def _kinds(trial: TrialMeasures) -> list[tuple[int, str]]:
+    """Group and strategy of the transfers' flows, each pair once, in order."""
+    assert trial.completions is not None, "asked of trials with transfers"
+    flows = np.unique(trial.completions.flow).tolist()
+    return sorted({(int(trial.group[flow]), trial.strategy[flow]) for flow in flows})
+
+
+def _chosen(trial: TrialMeasures, group: int, strategy: str, index: int) -> Completions:
+    """The transfers of a kind and a size class; beyond the last class, of all sizes."""
+    found = trial.completions
+    assert found is not None, "asked of trials with transfers"
+    kind = (trial.group == group) & (np.array(trial.strategy) == strategy)
+    which = kind[found.flow]
+    return found.chosen(which if index == len(CLASS_NAMES) else which & (found.size_class == index))
+
+
+def write_transfers(measures: RunMeasures, path: Path) -> None:
+    """Write them as Parquet, a row for each class.
+
+    Raises:
+        RunError: The run has no finite transfers.
+    """
+    rows = []
+    for each in transfers_of_run(measures):
+        mix = state_text(each.state, measures.strategies, measures.group_names)
+        row = {"setting": each.setting.label, "mix": mix, "group": each.group}
+        row |= {"strategy": each.strategy, "sizes": each.sizes}
+        row |= {"transfers": each.transfers, "unfinished": each.unfinished}
+        for name, found in each.readings.items():
+            row[name] = None if found is None else found.mean
+            row[f"{name}_ci95"] = None if found is None else found.half_width
+        rows.append(row)
+    if not rows:
+        raise RunError(
+            f"{measures.run.path}: no flow group has finite transfers; write `arrivals` and `size`"
+        )
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path, compression="zstd")
