@@ -124,7 +124,7 @@ def _rtt_events(scenario: Scenario) -> Iterator[Event]:
     """Base RTTs that change, which the data plane does exactly."""
     for group in scenario.flows:
         of = f" of {group.name}" if len(scenario.flows) > 1 else ""
-        for change in getattr(group, "changes", ()):
+        for change in group.changes:
             yield change.at.ns, f"base RTT {_spaced(change.base_rtt)}{of}", None
 
 

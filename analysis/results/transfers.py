@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
@@ -78,8 +79,9 @@ def transfers_of_run(measures: RunMeasures) -> list[ClassOfTransfers]:
 
 def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:
     trials = [trial for trial in cell.trials if trial.completions is not None]
-    kinds = dict.fromkeys(kind for trial in trials for kind in _kinds(trial))
-    for group, strategy in kinds:
+    order = {name: index for index, name in enumerate(measures.strategies)}
+    kinds = {kind for trial in trials for kind in _kinds(trial)}
+    for group, strategy in sorted(kinds, key=lambda kind: (kind[0], order.get(kind[1], -1))):
         for index, sizes in enumerate([*CLASS_NAMES, ALL_SIZES]):
             found = [_chosen(trial, group, strategy, index) for trial in trials]
             counts = [len(each.time_s) for each in found]
@@ -97,11 +99,11 @@ def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:
             )
 
 
-def _kinds(trial: TrialMeasures) -> list[tuple[int, str]]:
-    """Group and strategy of the transfers' flows, each pair once, in order."""
+def _kinds(trial: TrialMeasures) -> set[tuple[int, str]]:
+    """Group and strategy of the transfers' flows."""
     assert trial.completions is not None, "asked of trials with transfers"
     flows = np.unique(trial.completions.flow).tolist()
-    return sorted({(int(trial.group[flow]), trial.strategy[flow]) for flow in flows})
+    return {(int(trial.group[flow]), trial.strategy[flow]) for flow in flows}
 
 
 def _chosen(trial: TrialMeasures, group: int, strategy: str, index: int) -> Completions:
@@ -122,7 +124,7 @@ def write_transfers(measures: RunMeasures, path: Path) -> None:
     rows = []
     for each in transfers_of_run(measures):
         mix = state_text(each.state, measures.strategies, measures.group_names)
-        row = {"setting": each.setting.label, "mix": mix, "group": each.group}
+        row: JsonObject = {"setting": each.setting.label, "mix": mix, "group": each.group}
         row |= {"strategy": each.strategy, "sizes": each.sizes}
         row |= {"transfers": each.transfers, "unfinished": each.unfinished}
         for name, found in each.readings.items():

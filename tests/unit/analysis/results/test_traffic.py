@@ -1,0 +1,156 @@
+"""Transfers, media and changes of the path: from a run directory to rows, tables, figures, page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from nashbed.analysis.align.course import course_of
+from nashbed.analysis.figures.around_change import departed_bins, draw_around_change, span_around
+from nashbed.analysis.figures.style import house_style
+from nashbed.analysis.figures.traffic import setting_sketches, trial_sketches
+from nashbed.analysis.measures import RunMeasures, measure_run
+from nashbed.analysis.metrics.queue import TimeBins
+from nashbed.analysis.report import build_report
+from nashbed.analysis.results.changes import responses_of_run, write_changes
+from nashbed.analysis.results.export import export_run
+from nashbed.analysis.results.summary import summarise
+from nashbed.analysis.results.transfers import transfers_of_run, write_transfers
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.store.errors import RunError
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
+
+S, MS = 1_000_000_000, 1_000_000
+CHANGES = {"changes": [{"at": "3s", "base_rtt": "80ms"}]}
+WITH_CHANGE = {"flows": [{"name": "main", "count": 4, "base_rtt": "40ms", **CHANGES}]}
+TRANSFERS = {
+    "transfer": np.arange(5), "flow": np.array([0, 0, 3, 3, 3]), "group": np.zeros(5, np.int64),
+    "arrival_ns": np.array([0, 2, 2, 3, 4]) * S, "start_ns": np.array([0, 2, 2, 3, 4]) * S,
+    "size_bytes": np.array([1448, 1448, 20_000, 1448, 1448]),
+    "first_byte_ns": [None] * 5, "acked_ns": [None] * 5,
+    "completed_ns": [S, 2 * S + 100 * MS, 2 * S + 300 * MS, 3 * S + 200 * MS, None],
+}  # fmt: skip
+DATAGRAMS = {
+    "flow": np.full(4, 1), "seq": np.arange(4), "bytes": np.full(4, 200),
+    "sent_ns": np.array([0, 2, 3, 4]) * S,
+    "arrived_ns": [1, 2 * S + 30 * MS, 3 * S + 50 * MS, None],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One mix of two CUBIC and two BBR flows, whose base RTT doubles at 3 s of 6."""
+    writer = RunWriter(tmp_path_factory.mktemp("traffic") / "run", {**SCENARIO, **WITH_CHANGE})
+    (setting,) = writer.settings()
+    trial = writer.add(setting, (2,))
+    write_table(trial, "transfers", TRANSFERS)
+    datagrams = {n: pa.array(c, pa.int64()) for n, c in DATAGRAMS.items()}
+    pq.write_table(pa.table(datagrams), trial / "datagrams.parquet")
+    return writer.finish()
+
+
+@pytest.fixture(scope="module")
+def measures(run: Path) -> RunMeasures:
+    return measure_run(run)
+
+
+def test_transfers_by_group_strategy_and_size(measures: RunMeasures) -> None:
+    # The first arrives in the warm-up. Flows 0 and 1 run CUBIC, 2 and 3 BBR: of flow 3 one of
+    # 20 kB after 300 ms, one small one after 200, and one that is not completed.
+    rows = {(row.strategy, row.sizes): row for row in transfers_of_run(measures)}
+    assert list(rows) == [
+        ("cubic", "up to 10 kB"), ("cubic", "all sizes"), ("bbr", "up to 10 kB"),
+        ("bbr", "10 to 100 kB"), ("bbr", "all sizes"),
+    ]  # fmt: skip
+    small, every = rows["bbr", "up to 10 kB"], rows["bbr", "all sizes"]
+    assert (small.transfers, small.unfinished, every.transfers) == (2, 1, 3)
+    assert small.readings["median_s"] is not None
+    assert small.readings["median_s"].mean == pytest.approx(0.2)
+    assert small.readings["p99_s"] is None
+    assert every.readings["mean_s"] is not None
+    assert every.readings["mean_s"].mean == pytest.approx(0.25)
+    # The path changes, so that there is no one ideal.
+    assert every.readings["median_slowdown"] is None
+
+
+def test_changes_of_the_path(measures: RunMeasures) -> None:
+    rows = responses_of_run(measures)
+    assert {(r.number, r.change.text, r.change.at_ns, r.length_ns) for r in rows} == {
+        (0, "base RTT 80 ms", 3 * S, 3 * S)
+    }
+    assert [(r.strategy, r.metric, r.trials) for r in rows] == [
+        ("cubic", "convergence_time", 1), ("bbr", "convergence_time", 1),
+    ]  # fmt: skip
+    # All flows together have the link, before and after.
+    (trial,) = measures.trials
+    left = departed_bins(trial, TimeBins(2 * S, S, 4)).sum(axis=0)
+    assert left == pytest.approx(np.full(4, 10e6), rel=0.05)
+
+
+def test_what_is_shown_around_a_change(measures: RunMeasures) -> None:
+    (trial,) = measures.trials
+    course = course_of(trial.trial.record, measures.run.scenario)
+    assert course is not None
+    assert span_around(course, 0, 6 * S) == (2 * S, 6 * S)
+    plain = Scenario.model_validate(SCENARIO)
+    assert course_of(trial.trial.record, plain) is None
+
+
+def test_media(measures: RunMeasures) -> None:
+    (trial,) = measures.trials
+    assert trial.per_flow["one_way_delay"][1] == pytest.approx(0.04)
+    assert trial.per_flow["p95_one_way_delay"][1] == pytest.approx(0.05)
+    assert trial.per_flow["datagram_loss_rate"][1] == pytest.approx(1 / 3)
+
+
+def test_figures(measures: RunMeasures) -> None:
+    (trial,), (setting,) = measures.trials, measures.run.settings
+    sketches = [*setting_sketches(measures, setting), *trial_sketches(measures, trial)]
+    assert [sketch.name for sketch in sketches] == [
+        "slowdown_by_size-b2bdp-main-cubic", "slowdown_by_size-b2bdp-main-bbr",
+        "media_delay-b2bdp", "around_change-b2bdp-k02-r0-a0-0",
+    ]  # fmt: skip
+    with house_style():
+        times, _, media, around = (sketch.draw() for sketch in sketches)
+    assert times is not None
+    assert times.axes[0].get_ylabel() == "completion time (s)"
+    assert media is not None
+    (line,) = (ln for ln in media.axes[0].get_lines() if len(ln.get_xdata()) == 2 and ln.get_label()
+               == "2 cubic + 2 bbr")  # fmt: skip
+    assert list(line.get_xdata()) == pytest.approx([30, 50])
+    assert around is not None
+    assert [ax.get_ylabel() for ax in around.axes] == ["left the queue (Mbit/s)", "queue (kB)"]
+
+
+def test_nothing_is_drawn_of_nothing(measures: RunMeasures) -> None:
+    (trial,) = measures.trials
+    assert draw_around_change(measures, trial, (7 * S, 8 * S)) is None
+
+
+def test_tables_and_page(
+    run: Path, measures: RunMeasures, tmp_path: Path, no_figures: None
+) -> None:
+    asked = ("completions", "changes")
+    rows = export_run(summarise(run), tmp_path / "tables", raw=asked)
+    assert (rows["completions"], rows["changes"]) == (5, 2)
+    found = pl.read_csv(tmp_path / "tables" / "completions.csv")
+    assert found["unfinished"].to_list() == [0, 0, 1, 0, 1]
+    trials = pl.read_csv(tmp_path / "tables" / "trials.csv")
+    assert trials["unfinished_transfers"].to_list() == [0.25]
+    page = build_report(run, ("html",), tmp_path / "report").read_text()
+    for section in ("transfers", "media", "changes"):
+        assert f'<section id="{section}">' in page
+    assert '<section id="harm">' not in page
+
+
+def test_other_runs_have_none_of_it(whole_run: Path, tmp_path: Path) -> None:
+    plain = measure_run(whole_run)
+    assert "slowdown" not in plain.metrics
+    assert "starved_share" in plain.metrics
+    for write, what in ((write_transfers, "finite transfers"), (write_changes, "no path")):
+        with pytest.raises(RunError, match=what):
+            write(plain, tmp_path / "none.parquet")
