@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .model import ContractModel, Name
 from .traffic import OF_MIX
+from .units import Duration
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -51,8 +52,24 @@ def check_harm(scenario: Scenario, mixes: HarmMixes) -> None:
             f"sweep.mixes.harm_to: {mixes.harm_to!r} is neither a strategy nor a group with a "
             f"`strategy` of its own ({known})"
         )
-    if mixes.is_strategy(scenario) and scenario.mixed[0].count < 2:
+    if not mixes.is_strategy(scenario):
+        _check_alone(scenario)
+    elif scenario.mixed[0].count < 2:
         raise ValueError(
             "sweep.mixes.harm_to: a flow that is alone in its group has nobody beside it; write "
             "`count: 2` or more"
+        )
+
+
+def _check_alone(scenario: Scenario) -> None:
+    """Without a flow of the mix, nothing says when a trial has settled or its flows have begun."""
+    if not isinstance(scenario.duration, Duration):
+        raise ValueError(
+            "sweep.mixes.harm_to: a group that is alone cannot settle; write a fixed `duration`"
+        )
+    if scenario.window == "whole" or scenario.start == "iperf3":
+        key = "window: whole" if scenario.window == "whole" else "start: iperf3"
+        raise ValueError(
+            f"sweep.mixes.harm_to: a group that is alone has no flows of the mix, whose times "
+            f"`{key}` is about; remove it"
         )

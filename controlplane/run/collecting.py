@@ -134,9 +134,11 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
-    """Judge whether the shares of a fixed-length trial were steady."""
+    """Judge whether the shares of a fixed-length trial were steady; None without any shares."""
     attempt = measured.attempt
     kinds = [(flow.group, flow.cc) for flow in attempt.flows if flow.mixed]
+    if not kinds:
+        return None
     goodput = goodput[goodput["flow"] < len(kinds)]
     cycle_ns = probe_rtt_cycle_ns(attempt.trial)
     end_ns = min(flow.end_ns or 0 for flow in measured.sender.flows[: len(kinds)])

@@ -68,6 +68,18 @@ def test_what_shows_no_harm_is_refused(raw: dict[str, Any], what: str) -> None:
         Scenario.model_validate({**BASE, **HARM, **raw})
 
 
+@pytest.mark.parametrize(
+    ("raw", "what"),
+    [
+        ({"duration": {"until": "settled"}}, "cannot settle; write a fixed `duration`"),
+        ({"window": "whole"}, "`window: whole` is about; remove it"),
+    ],
+)
+def test_a_group_that_is_alone_has_a_fixed_window(raw: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        Scenario.model_validate({**BASE, **TO_WEB, **raw})
+
+
 def measured(raw: dict[str, Any] = HARM, factors=(0.98, 1.0, 1.02)) -> RunMeasures:
     """A CUBIC flow alone gets 80 Mbit/s; beside others by RATES. Trials vary by 2 %."""
     plain = made(raw, lambda setting, strategy, second: 1.0, factors=factors)
