@@ -28,8 +28,10 @@ def bbr_share(measures: TrialMeasures) -> float | None:
     """BBR's aggregate share of the throughput, if it competes with CUBIC alone at one RTT.
 
     Returns:
-        None also where models do not describe the queue.
+        None also where models do not describe the queue, and where there is background.
     """
+    if not measures.flow_mask().all():
+        return None
     version, setting = bbr_of(measures), measures.trial.setting
     if set(measures.strategy) != {CUBIC, version} or len(set(setting.base_rtt_ns)) > 1:
         return None

@@ -19,6 +19,8 @@ HEADERS = PACKET_BYTES - MSS
 """Ethernet, IP and TCP, as a frame without FCS has them."""
 INITIAL_WINDOW = 10
 """Segments (RFC 6928)."""
+TIME_LEFT = 0.1
+"""Part of the measured window, its last, whose arrivals do not count: they had no time to end."""
 CLASS_LIMITS = (10_000, 100_000, 1_000_000)
 """Largest size of each class but the last, bytes: one initial window has 14 kB."""
 CLASS_NAMES = ("up to 10 kB", "10 to 100 kB", "100 kB to 1 MB", "above 1 MB")
@@ -145,7 +147,7 @@ def size_class(size_bytes: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Completions:
-    """The transfers that arrived in the measured window. n transfers.
+    """The transfers that arrived in the measured window and had time to end. n transfers.
 
     Attributes:
         flow: Flow of each, shape (n,).
@@ -171,14 +173,15 @@ class Completions:
 
 
 def completions_of(trial: TrialData) -> Completions:
-    """The transfers of a trial that arrived in its measured window.
+    """The transfers of a trial that arrived in its measured window, the last tenth of it excepted.
 
     Raises:
         NotMeasuredError: It has none.
     """
     transfers = trial.need_transfers()
     low, high = trial.window_ns
-    inside = (transfers.arrival_ns >= low) & (transfers.arrival_ns < high)
+    last = high - TIME_LEFT * (high - low)
+    inside = (transfers.arrival_ns >= low) & (transfers.arrival_ns < last)
     if not inside.any():
         raise NotMeasuredError("no transfer arrived in the measured window")
     time_s = completion_time(transfers.arrival_ns, transfers.completed_ns)
@@ -249,7 +252,7 @@ TIMES = _metrics(
     "Flow completion time",
     "s",
     "Time from a transfer's planned arrival to its last byte at the sink, of the transfers that "
-    "arrive in the measured window",
+    "arrive in the measured window, its last tenth excepted",
     _times,
 )
 SLOWDOWNS = _metrics(
@@ -266,8 +269,8 @@ UNFINISHED = Metric(
     title="Transfers that were not completed",
     unit="1",
     scope="trial",
-    definition="Transfers that arrive in the measured window and are not completed by the end of "
-    "the trial, of all that arrive in it.",
+    definition="Transfers that arrive in the measured window, its last tenth excepted, and are not "
+    "completed by the end of the trial, of all that arrive then.",
     source="nashbed",
     compute=_unfinished,
     common=False,

@@ -103,10 +103,10 @@ def _transfers(measures: RunMeasures) -> JsonObject:
         "columns": ["Transfers", "Not completed", "Time, mean (ms)", "median", "99th percentile",
                     "Slowdown, median", "95th percentile", "99th percentile"],
         "rows": [_transfer_row(measures, each) for each in transfers_of_run(measures)],
-        "note": "Of transfers that arrived in the measured windows, from the planned arrival to "
-        "the last byte at the sink. Slowdown: by the time that the transfer would have alone on "
-        "its path. A percentile among transfers that were not completed is not known; means are of "
-        f"those that were. {INTERVALS}",
+        "note": "Of transfers that arrived in the measured windows, their last tenth excepted, "
+        "from the planned arrival to the last byte at the sink. Slowdown: by the time that the "
+        "transfer would have alone on its path. A percentile among transfers that were not "
+        f"completed is not known; means are of those that were. {INTERVALS}",
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nashbed.controlplane.contract.model import Number
+from nashbed.controlplane.contract.place import Place
 from nashbed.controlplane.contract.scenario import (
     AcceptanceBound,
     CrossingBound,
@@ -15,12 +16,17 @@ from nashbed.controlplane.contract.scenario import (
     EquilibriumBound,
     EquilibriumCountBound,
     LossBound,
-    Place,
     RatioBound,
     RttBound,
     RttOrderBound,
     ShareBound,
     ThroughputBound,
+)
+from nashbed.controlplane.contract.traffic_bounds import (
+    PartBound,
+    SlowdownBound,
+    TimeBound,
+    TrafficBound,
 )
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
@@ -176,7 +182,7 @@ def _share(bound: ShareBound, where: Where) -> Value:
                  100)  # fmt: skip
 
 
-def _share_limits(bound: ShareBound | LossBound) -> Limits:
+def _share_limits(bound: ShareBound | LossBound | PartBound) -> Limits:
     return bound.min.fraction * 100, bound.max.fraction * 100, "%"
 
 
@@ -310,7 +316,51 @@ def _rtt_order(bound: RttOrderBound, where: Where) -> Value:
     return (min(known) * 100 if known else None), where.equilibria.summary()
 
 
+def _traffic(scale: float) -> Callable[[TrafficBound, Where], Value]:
+    """The value of the mix that is furthest out; without one in any trial there is none."""
+
+    def read(bound: Any, where: Where) -> Value:
+        cells = [c for c in where.measures.cells(where.setting) if _in_bound(c, bound, where)]
+        values = [
+            [t.value(bound.metric, bound.strategy, _group(bound, where)) for t in cell.trials]
+            for cell in cells
+        ]
+        found = [each for each in values if each]
+        if not found or not all(math.isfinite(v) for each in found for v in each):
+            return None, "not known in every trial: it did not come, or was not measured"
+        means = [scale * sum(each) / len(each) for each in found]
+        low, high, _ = READINGS[type(bound)].limits(bound)
+        top = max(means)
+        worst = top if high is not None and top > high else min(means)
+        worst = worst if worst < low or worst == top else top
+        return worst, f"the furthest of {counted(len(found), 'mix')}"
+
+    return read
+
+
+def _in_bound(cell: Cell, bound: TrafficBound, where: Where) -> bool:
+    return bound.mix is None or _has_mix(cell, bound.mix, where.measures.strategies)
+
+
+def _group(bound: TrafficBound, where: Where) -> int | None:
+    names = [group.name for group in where.measures.run.scenario.flows]
+    return None if bound.group is None else names.index(bound.group)
+
+
+def _traffic_words(bound: Any) -> str:
+    whose = " of ".join(each for each in (bound.strategy, bound.group) if each)
+    place = "in every mix" if bound.mix is None else _mix_text(bound.mix)
+    return f"{bound.metric.replace('_', ' ')}{f' of {whose}' if whose else ''}, {place}"
+
+
 READINGS: dict[type, Reading] = {
+    TimeBound: Reading(
+        _traffic(1e3),
+        lambda b: (b.min.seconds * 1e3, None if b.max is None else b.max.seconds * 1e3, "ms"),
+        _traffic_words,
+    ),
+    PartBound: Reading(_traffic(100.0), _share_limits, _traffic_words),
+    SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),
     ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),
     DelayBound: Reading(
         _delay, lambda b: (b.min.seconds * 1e3, b.max.seconds * 1e3, "ms"), _delay_words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,7 @@ def _row(
     known = int(np.isfinite(times).sum())
     return Response(
         cell.setting, cell.state, each.number, each.change, each.length_ns, strategy, group,
-        metric, len(times), known, estimate(times),
+        metric, len(times), known, estimate(times, possible=(0, math.inf)),
     )  # fmt: skip
 
 

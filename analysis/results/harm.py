@@ -13,11 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import polars as pl
 from nashbed.controlplane.contract.harm import HarmMixes
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
+from ..align.traffic import who_always_sends
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics import metric_named
 from ..metrics.harm import harm_of_less, harm_of_more
@@ -96,6 +98,8 @@ def _of_setting(measures: RunMeasures, setting: Setting) -> Iterator[Harm]:
     cells = {cell.state: cell for cell in measures.cells(setting)}
     alone = cells.get(alone_mix)
     for metric, harm in HARMED.items():
+        if metric == "per_flow_throughput" and not _always_sends(measures, victim):
+            continue
         for state in others if alone is not None else ():
             cell, by = cells.get(state), _beside(measures, mixes, state)
             if cell is None or alone is None:
@@ -103,6 +107,14 @@ def _of_setting(measures: RunMeasures, setting: Setting) -> Iterator[Harm]:
             found = _harm(alone, cell, partial(read, metric), harm)
             if found is not None:
                 yield Harm(setting, victim, by, metric, *found)
+
+
+def _always_sends(measures: RunMeasures, victim: str) -> bool:
+    """Whether the victim would send more if it could: else throughput is no metric of it."""
+    groups = measures.run.scenario.flows
+    mask = who_always_sends(measures.run.scenario, np.arange(len(groups)))
+    limited = [] if mask is None else np.flatnonzero(~mask).tolist()
+    return victim not in {groups[index].name for index in limited}
 
 
 def _reader(measures: RunMeasures, mixes: HarmMixes) -> Callable[[str, TrialMeasures], float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,8 +96,12 @@ def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:
                 sizes,
                 sum(counts),
                 sum(int(np.isinf(each.time_s).sum()) for each in found),
-                {n: estimate([read(each) for each in found]) for n, read in READINGS.items()},
+                {name: _estimate(read, found) for name, read in READINGS.items()},
             )
+
+
+def _estimate(read: Reading, found: list[Completions]) -> Estimate | None:
+    return estimate([read(each) for each in found], possible=(0, math.inf))
 
 
 def _kinds(trial: TrialMeasures) -> set[tuple[int, str]]:

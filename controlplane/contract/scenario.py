@@ -5,10 +5,9 @@ It never names a machine, a port or a target: the testbed file does.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
-    BeforeValidator,
     Field,
     model_validator,
 )
@@ -30,6 +29,7 @@ from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes, check_harm
 from .model import ContractModel, Name
 from .path_changes import ChangingPath, check_path, check_rtt, check_times
+from .place import MAX_FLOWS, Count, KernelRelease, Place
 from .queues import (
     COMPLETE_SHARING,
     FlowKind,
@@ -54,29 +54,13 @@ from .traffic import (
     check_order,
     most_flows,
 )
+from .traffic_bounds import PartBound, SlowdownBound, TimeBound, TrafficBound
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
-MAX_FLOWS = 50_000
 MOST_JITTER_NS = 10**8
-"""Flows of one trial: their TCP source ports are 10000 + i."""
 NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
-
-Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
-
-
-def _quoted(value: Any) -> Any:
-    """Refuse a kernel release that YAML has read as a number: 6.10 would become 6.1."""
-    if isinstance(value, int | float):
-        raise ValueError(f'{value} is a number; write a kernel release in quotes, e.g. "6.12"')
-    return value
-
-
-KernelRelease = Annotated[
-    str, BeforeValidator(_quoted), Field(pattern=r"^[0-9]+(\.[0-9]+)*$", max_length=32)
-]
-"""The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
 
 
 class Bottleneck(ContractModel):
@@ -466,30 +450,6 @@ class Gates(ContractModel):
     overlap: Share = Share(250_000_000)
 
 
-class Place(ContractModel):
-    """Selects settings: those that have every value given here.
-
-    Attributes:
-        buffer: The setting's buffer, as written in the sweep.
-        discipline: Its queue discipline, likewise.
-        memory: How its queues share the memory, likewise.
-        rate: Its rate.
-        base_rtt: Its base RTT (of the first flow group).
-        random_loss: Its swept random loss.
-        kernel: Its guest kernel, as written in the scenario.
-        start: Its swept start.
-    """
-
-    buffer: Buffer | None = None
-    discipline: DisciplineSpec | None = None
-    memory: MemorySpec | None = None
-    rate: Rate | None = None
-    base_rtt: Duration | None = None
-    random_loss: Share | None = None
-    kernel: KernelRelease | None = None
-    start: StartSpec | None = None
-
-
 class ThroughputBound(Place):
     """Mean per-flow throughput of one strategy at one mix.
 
@@ -675,7 +635,10 @@ AcceptanceBound = Annotated[
     | CrossingBound
     | EquilibriumBound
     | EquilibriumCountBound
-    | RttOrderBound,
+    | RttOrderBound
+    | TimeBound
+    | PartBound
+    | SlowdownBound,
     Field(discriminator="metric"),
 ]
 
@@ -1137,8 +1100,10 @@ def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
 def _check_named_strategies(scenario: Scenario) -> None:
     for i, bound in enumerate(scenario.acceptance):
         mix = getattr(bound, "mix", None) or {}
-        named = {getattr(bound, key) for key in ("strategy", "over") if hasattr(bound, key)}
-        _check_known(scenario, f"acceptance.{i}", named | set(mix))
+        named = {getattr(bound, key, None) for key in ("strategy", "over")} - {None}
+        if not isinstance(bound, TrafficBound):
+            _check_known(scenario, f"acceptance.{i}", named)
+        _check_known(scenario, f"acceptance.{i}", set(mix))
         if sum(mix.values()) > scenario.total_flows:
             raise ValueError(
                 f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
@@ -1149,7 +1114,8 @@ def _check_named_strategies(scenario: Scenario) -> None:
                 "or add a group"
             )
         group = getattr(bound, "group", None)
-        if group is not None and group not in {g.name for g in scenario.mixed}:
+        among = scenario.flows if isinstance(bound, TrafficBound) else scenario.mixed
+        if group is not None and group not in {g.name for g in among}:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
         _check_known(scenario, f"reference.{i}.strategy", {series.strategy})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +17,9 @@ from nashbed.analysis.figures.style import house_style
 from nashbed.analysis.figures.traffic import setting_sketches, trial_sketches
 from nashbed.analysis.measures import RunMeasures, measure_run
 from nashbed.analysis.metrics.queue import TimeBins
+from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report import build_report
+from nashbed.analysis.results.acceptance import AcceptanceResult, check_measures
 from nashbed.analysis.results.changes import responses_of_run, write_changes
 from nashbed.analysis.results.export import export_run
 from nashbed.analysis.results.summary import summarise
@@ -145,6 +149,35 @@ def test_tables_and_page(
     for section in ("transfers", "media", "changes"):
         assert f'<section id="{section}">' in page
     assert '<section id="harm">' not in page
+
+
+def bound(run: Path, **what: Any) -> AcceptanceResult:
+    """The verdict on one bound."""
+    measures = measure_run(run)
+    scenario = Scenario.model_validate({**SCENARIO, **WITH_CHANGE, "acceptance": [what]})
+    with_bound = replace(measures, run=replace(measures.run, scenario=scenario))
+    (found,) = check_measures(with_bound, equilibria_of_measures(with_bound))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "passed"),
+    [
+        ({"metric": "one_way_delay", "group": "main", "max": "41ms"}, 40, True),
+        ({"metric": "p95_one_way_delay", "mix": {"bbr": 2}, "max": "41ms"}, 50, False),
+        ({"metric": "flow_completion_time", "min": "150ms"}, 200, True),
+        ({"metric": "unfinished_transfers", "max": "10%"}, 25, False),
+        ({"metric": "convergence_time", "strategy": "cubic", "max": "1s"}, 0, True),
+        # The last of them was not completed, BBR has not converged, and there is no slowdown.
+        ({"metric": "p99_flow_completion_time", "max": "10s"}, None, False),
+        ({"metric": "convergence_time", "strategy": "bbr", "max": "3s"}, None, False),
+        ({"metric": "slowdown", "max": 100}, None, False),
+    ],
+)
+def test_bounds(run: Path, what: dict[str, Any], value: float | None, passed: bool) -> None:
+    found = bound(run, **what)
+    assert found.value == (None if value is None else pytest.approx(value, rel=1e-6))
+    assert found.passed is passed
 
 
 def test_other_runs_have_none_of_it(whole_run: Path, tmp_path: Path) -> None:

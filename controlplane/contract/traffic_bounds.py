@@ -1,0 +1,81 @@
+"""Bounds on transfers, on media, on starvation, and on what comes after a change of the path."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .course import StrategyName
+from .model import Name
+from .place import Count, Place
+from .units import Duration, Share
+
+
+class TrafficBound(Place):
+    """What such bounds have in common.
+
+    Attributes:
+        mix: Number of flows of each strategy listed; the other strategies have the rest. Left out:
+            every mix, of which each must be within the bound.
+        strategy: Of metrics of flows: only those that run it.
+        group: Of metrics of flows: only those of this flow group, background too.
+    """
+
+    mix: dict[StrategyName, Count] | None = None
+    strategy: StrategyName | None = None
+    group: Name | None = None
+
+
+class TimeBound(TrafficBound):
+    """A time. A trial in which it is not known (it did not come, or not for good) misses it.
+
+    Attributes:
+        metric: What is bounded.
+        min: Smallest allowed time.
+        max: Largest allowed time; left out: no bound.
+    """
+
+    metric: Literal[
+        "flow_completion_time",
+        "median_flow_completion_time",
+        "p95_flow_completion_time",
+        "p99_flow_completion_time",
+        "one_way_delay",
+        "median_one_way_delay",
+        "p95_one_way_delay",
+        "p99_one_way_delay",
+        "convergence_time",
+        "time_to_use_capacity",
+        "longest_starvation",
+    ]
+    min: Duration = Duration(0)
+    max: Duration | None = None
+
+
+class PartBound(TrafficBound):
+    """A share.
+
+    Attributes:
+        metric: What is bounded.
+        min: Smallest allowed share.
+        max: Largest allowed share.
+    """
+
+    metric: Literal["starved_share", "unfinished_transfers", "datagram_loss_rate"]
+    min: Share = Share(0)
+    max: Share = Share(10**9)
+
+
+class SlowdownBound(TrafficBound):
+    """How many times as long as alone on the path transfers take.
+
+    Attributes:
+        metric: What is bounded.
+        min: Smallest allowed slowdown; it is hardly ever below 1.
+        max: Largest allowed slowdown; left out: no bound.
+    """
+
+    metric: Literal["slowdown", "median_slowdown", "p95_slowdown", "p99_slowdown"]
+    min: Annotated[float, Field(ge=0)] = 0.0
+    max: Annotated[float, Field(ge=0)] | None = None
