@@ -72,4 +72,4 @@ def who_always_sends(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] |
 
 
 def _is_limited(group: FlowGroup) -> bool:
-    return any(getattr(group, key, None) is not None for key in LIMITED_BY)
+    return any(getattr(group, key) is not None for key in LIMITED_BY)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.align.course import course_of
 from nashbed.analysis.figures.around_change import departed_bins, draw_around_change, span_around
@@ -52,8 +50,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (setting,) = writer.settings()
     trial = writer.add(setting, (2,))
     write_table(trial, "transfers", TRANSFERS)
-    datagrams = {n: pa.array(c, pa.int64()) for n, c in DATAGRAMS.items()}
-    pq.write_table(pa.table(datagrams), trial / "datagrams.parquet")
+    write_table(trial, "datagrams", DATAGRAMS)
     return writer.finish()
 
 
