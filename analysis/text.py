@@ -19,6 +19,7 @@ DISPLAY: dict[str, tuple[float, str]] = {
     "s": (1e3, "ms"),
     "B": (1e-3, "kB"),
     "x": (1.0, "times"),
+    "1/min": (1.0, "a minute"),
     "1": (1.0, ""),
 }
 """Unit of a metric -> factor and unit in which it is shown."""

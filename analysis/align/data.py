@@ -165,6 +165,33 @@ class Datagrams:
 
 
 @dataclass(frozen=True)
+class Segments:
+    """What video players asked for, by flow and in the order of the segments. n segments.
+
+    Attributes:
+        flow: Flow of each, shape (n,).
+        bitrate_bps: Its bitrate, shape (n,).
+        requested_ns: When it was asked for, shape (n,).
+        completed_ns: When it was there, shape (n,); NaN: it never was.
+        buffer_ns: Video in the player's buffer then, shape (n,); NaN likewise.
+    """
+
+    flow: IntArray
+    bitrate_bps: FloatArray
+    requested_ns: IntArray
+    completed_ns: FloatArray
+    buffer_ns: FloatArray
+
+    def take(self, which: NDArray[np.bool_]) -> Segments:
+        """Some of them, shape (n,)."""
+        return Segments(**{name: values[which] for name, values in vars(self).items()})
+
+    def of_flow(self, flow: int) -> Segments:
+        """Those of one flow."""
+        return self.take(self.flow == flow)
+
+
+@dataclass(frozen=True)
 class TrialData:
     """One trial on common axes. F is its number of flows; times are ns after t0.
 
@@ -186,6 +213,7 @@ class TrialData:
         mixed_groups: How many flow groups are part of the mix; they are the first ones.
         transfers: Finite transfers (None: there are none).
         datagrams: Paced media (None: there is none).
+        segments: What video players asked for (None: there is no video).
         course: What its path does over time (None: nothing).
         always_sends: Which flows always have data to send, shape (F,) (None: all of them).
     """
@@ -205,6 +233,7 @@ class TrialData:
     mixed_groups: int = CONSTANTS.groups_per_lane
     transfers: Transfers | None = None
     datagrams: Datagrams | None = None
+    segments: Segments | None = None
     course: PathCourse | None = None
     always_sends: NDArray[np.bool_] | None = None
 
@@ -281,6 +310,12 @@ class TrialData:
         if self.datagrams is None:
             raise NotMeasuredError("the trial has no paced media")
         return self.datagrams
+
+    def need_segments(self) -> Segments:
+        """The segments of video, or a NotMeasuredError that says that there are none."""
+        if self.segments is None:
+            raise NotMeasuredError("the trial has no video")
+        return self.segments
 
     def need_samples(self) -> FlowSamples:
         """The TCP_INFO samples, or a NotMeasuredError that says what is missing."""

@@ -6,7 +6,18 @@ figures, tables and acceptance bounds use. README.md says how to add one.
 
 from nashbed.controlplane.contract.plugins import WithPlugins
 
-from . import changes, completion, losses, media, memory, queue, rtt, starvation, throughput
+from . import (
+    changes,
+    completion,
+    losses,
+    media,
+    memory,
+    queue,
+    rtt,
+    starvation,
+    throughput,
+    video,
+)
 from .metric import Metric
 
 METRICS = WithPlugins(
@@ -48,6 +59,7 @@ METRICS = WithPlugins(
             completion.UNFINISHED,
             *media.DELAYS,
             media.LOST,
+            *video.VIDEO,
         )
     },
 )
