@@ -23,8 +23,8 @@ class Metric:
     Attributes:
         name: The name that figures, tables and bounds use.
         title: What a person reads on an axis or in a table.
-        unit: Unit of the value (`bit/s`, `s`, `B`, `1/min`, `x` for so many times, or `1` for a share
-            or an index).
+        unit: Unit of the value (`bit/s`, `s`, `B`, `1/min`, `x` for so many times, or `1` for a
+            share or an index).
         scope: `flow`: one value for each flow, shape (F,); `trial`: one number.
         definition: One sentence.
         source: Where the definition is from.
