@@ -28,6 +28,8 @@ def strategy_totals(state: State) -> tuple[int, ...]:
 def state_text(state: State, strategies: Sequence[str], groups: Sequence[str]) -> str:
     """Say a state in words, e.g. `7 cubic + 3 bbr`, with the group's name if there are several.
 
+    Where no flow of a group runs, it is `none`.
+
     Args:
         state: The state.
         strategies: Names of the strategies.
@@ -36,6 +38,6 @@ def state_text(state: State, strategies: Sequence[str], groups: Sequence[str]) -
     parts = []
     for name, counts in zip(groups, state, strict=True):
         pairs = zip(counts, strategies, strict=True)
-        flows = " + ".join(f"{count} {strategy}" for count, strategy in pairs if count)
+        flows = " + ".join(f"{count} {strategy}" for count, strategy in pairs if count) or "none"
         parts.append(f"{name}: {flows}" if len(groups) > 1 else flows)
     return "; ".join(parts)

@@ -48,6 +48,7 @@ from .sharing import setting_sketches as sharing_setting_sketches
 from .sharing import trial_sketches as sharing_trial_sketches
 from .sketch import Sketch
 from .style import house_style, save
+from .traffic import run_sketches as traffic_run_sketches
 from .traffic import setting_sketches as traffic_setting_sketches
 from .traffic import trial_sketches as traffic_trial_sketches
 
@@ -147,6 +148,7 @@ def _measured_sketches(
     by_label = {e.setting.label: e for e in equilibria}
     yield from _run_sketches(measures, by_label)
     yield from sharing_run_sketches(measures, sharing)
+    yield from traffic_run_sketches(measures)
     if len(measures.run.settings) > MAX_SETTINGS:
         return
     detailed = detailed_trials(measures, equilibria)

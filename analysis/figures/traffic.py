@@ -21,25 +21,33 @@ from .transfers import draw_by_size, draw_media_delay
 MOST_CHANGES = 4
 """Changes of a trial that get a figure of their own."""
 MOST_MIXES = 6
+MOST_SETTINGS = 16
 Item = TypeVar("Item")
 
 
-def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
-    """Of a setting whose victim is harmed, or that has transfers or media."""
-    found = [each for each in harm_of_run(measures) if each.setting.label == setting.label]
-    if found:
+def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
+    """Of a run that shows the harm to a victim: what there is to say of it."""
+    found = harm_of_run(measures)
+    labels = dict.fromkeys(each.setting.label for each in found)
+    for label in list(labels)[:MOST_SETTINGS]:
+        mine = [each for each in found if each.setting.label == label]
+        place = f", {label}" if len(labels) > 1 else ""
         yield Sketch(
             "harm",
-            setting.label,
             "",
-            f"Harm to {found[0].victim}",
+            label,
+            f"Harm to {mine[0].victim}{place}",
             "How much worse a metric of the victim is beside flows of each strategy than alone: 0, "
             "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Hatched: "
             "what its own kind does in their place, which is what Ware et al. (HotNets 2019) ask "
             "of a new algorithm not to exceed. Bars: 95 % interval over repetitions, if there are "
             "any.",
-            partial(draw_harm, measures, found),
+            partial(draw_harm, measures, mine),
         )
+
+
+def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
+    """Of a setting that has transfers or media."""
     yield from _transfer_sketches(measures, setting)
     cells = [cell for cell in measures.cells(setting) if cell.trials]
     if any(trial.trial.has("datagrams") for cell in cells for trial in cell.trials):

@@ -40,7 +40,9 @@ def colour_of_mix(measures: RunMeasures, state: State) -> Any:
 
 def name_of_mix(measures: RunMeasures, state: State) -> str:
     """A mix in words; one without flows is the victim alone."""
-    return state_text(state, measures.strategies, measures.group_names) or "alone"
+    if not sum(strategy_totals(state)):
+        return "alone"
+    return state_text(state, measures.strategies, measures.group_names)
 
 
 def draw_by_size(measures: RunMeasures, rows: Sequence[ClassOfTransfers]) -> Figure | None:

@@ -58,6 +58,7 @@ WIDE_FIGURES = frozenset(
         "by_discipline",
         "bursts_by_memory",
         "around_change",
+        "harm",
     )
 )
 """Kinds of figures that take a row of the page: small beside another one, they cannot be read."""

@@ -11,14 +11,12 @@ from ..measures import Cell, RunMeasures
 from ..metrics import metric_named
 from ..metrics.statistics import Estimate
 from ..results.changes import Response, responses_of_run
-from ..results.harm import Harm, harm_of_run, yardsticks
+from ..results.harm import YARDSTICKS, Harm, harm_of_run, yardsticks
 from ..results.transfers import ClassOfTransfers, transfers_of_run
 from ..state import state_text
 from ..text import DISPLAY, NONE, number, shown, with_interval
 
 INTERVALS = "Means over trials, ± half the width of the 95 % interval where n > 1."
-NOBODY = "alone"
-"""A mix without flows: the victim alone."""
 
 
 def traffic_sections(measures: RunMeasures) -> list[JsonObject]:
@@ -33,24 +31,21 @@ def _harm(measures: RunMeasures) -> JsonObject:
         "id": "harm",
         "title": "Harm",
         "words": ["Setting", "Metric of the victim", "Beside"],
-        "columns": ["Alone", "Beside them", "Harm", "Against its own kind", "Against what CUBIC "
-                    "and Reno do"],
+        "columns": ["Alone", "Beside them", "Harm", "Than by its own kind", "Than by CUBIC",
+                    "Than by Reno"],
         "rows": [_harm_row(each, found) for each in found],
         "note": "Harm by Ware et al. (HotNets 2019): (alone - beside) / alone where more is "
         "better, (beside - alone) / beside where less is better. 0: none; 1: all of it; below 0: "
-        "a benefit. Each repetition is held against the same repetition alone. More or less harm: "
-        f"the 95 % intervals do not touch; else as much. {INTERVALS}",
+        "a benefit. Each repetition is held against the same repetition alone. More, less than by "
+        f"others: the 95 % intervals do not touch; else as much. {INTERVALS}",
     }  # fmt: skip
 
 
 def _harm_row(harm: Harm, found: list[Harm]) -> JsonObject:
     held = yardsticks(harm, found)
-    own = held.pop(harm.victim, None)
-    others = [f"{harm.against(each) or NONE} ({name})" for name, each in held.items()
-              if each is not harm and each is not own]  # fmt: skip
+    against = [held.get(name) for name in (harm.victim, *YARDSTICKS)]
     metric = metric_named(harm.metric)
     unit = DISPLAY[metric.unit][1]
-    against = NONE if own is None or own is harm else harm.against(own) or NONE
     return {
         "setting": harm.setting.label,
         "words": [f"{metric.title}{f' ({unit})' if unit else ''}", harm.by],
@@ -58,10 +53,13 @@ def _harm_row(harm: Harm, found: list[Harm]) -> JsonObject:
             _value(harm.alone.scaled(shown(1, metric.unit))),
             _value(harm.beside.scaled(shown(1, metric.unit))),
             _value(harm.harm),
-            (against, ""),
-            (", ".join(others) or NONE, ""),
+            *((_verdict(harm, other), "") for other in against),
         ],
     }
+
+
+def _verdict(harm: Harm, other: Harm | None) -> str:
+    return NONE if other is None or other is harm else harm.against(other) or NONE
 
 
 def _changes(measures: RunMeasures) -> JsonObject:
@@ -111,7 +109,7 @@ def _transfers(measures: RunMeasures) -> JsonObject:
 
 
 def _transfer_row(measures: RunMeasures, each: ClassOfTransfers) -> JsonObject:
-    mix = state_text(each.state, measures.strategies, measures.group_names) or NOBODY
+    mix = state_text(each.state, measures.strategies, measures.group_names)
     times = [each.readings[f"{name}_s"] for name in ("mean", "median", "p99")]
     slow = [each.readings[f"{name}_slowdown"] for name in ("median", "p95", "p99")]
     return {
@@ -159,7 +157,7 @@ def _media_rows(measures: RunMeasures, cell: Cell) -> Iterator[JsonObject]:
         found = [(cell.estimate(name, group=index), factor) for name, factor in MEDIA]
         if all(each is None for each, _ in found):
             continue
-        mix = state_text(cell.state, measures.strategies, measures.group_names) or NOBODY
+        mix = state_text(cell.state, measures.strategies, measures.group_names)
         yield {
             "setting": cell.setting.label,
             "words": [mix, group.name],

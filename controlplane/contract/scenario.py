@@ -1100,7 +1100,7 @@ def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
 def _check_named_strategies(scenario: Scenario) -> None:
     for i, bound in enumerate(scenario.acceptance):
         mix = getattr(bound, "mix", None) or {}
-        named = {getattr(bound, key, None) for key in ("strategy", "over")} - {None}
+        named = {name for key in ("strategy", "over") if (name := getattr(bound, key, None))}
         if not isinstance(bound, TrafficBound):
             _check_known(scenario, f"acceptance.{i}", named)
         _check_known(scenario, f"acceptance.{i}", set(mix))

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from nashbed.analysis.figures.style import house_style
+from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.harm import harm_of_run, write_harm
@@ -150,3 +152,15 @@ def test_mixes_of_a_victim_are_no_game() -> None:
         {"cubic": 1, "reno": 0, "bbr": 0}
     ]
     assert next(r for r in rows if sum(r.counts.values()) == 1).equilibrium is None
+
+
+def test_the_figure_has_a_bar_for_each_strategy_and_metric() -> None:
+    (sketch,) = run_sketches(measured())
+    assert (sketch.name, sketch.title) == ("harm-b2bdp", "Harm to cubic")
+    with house_style():
+        figure = sketch.draw()
+    assert figure is not None
+    (ax,) = figure.axes
+    assert [bar.get_height() for bar in ax.patches] == pytest.approx([0.5, 1, 0.25, 1, 0.875, 1])
+    assert ax.get_legend_handles_labels()[1] == ["cubic (its own kind)", "reno", "bbr"]
+    assert list(run_sketches(made({}, lambda setting, strategy, second: MBIT))) == []
