@@ -75,7 +75,7 @@ def draw_around_change(
     capacity = course.capacity_bits(edges) * NS_PER_S / bins.length_ns
     above.step(t_s, capacity / 1e6, where="mid", color=INK, linewidth=1.0, linestyle=DASHED,
                label="what the link can carry")  # fmt: skip
-    above.set(ylabel="left the queue (Mbit/s)", ylim=(0, None))
+    above.set(ylabel="left the queue (Mbit/s)", ylim=(0, 1.15 * above.get_ylim()[1]))
     chunks = trial.trial.batches("postcards", COLUMNS)
     queue = occupancy_bins(chunks, len(trial.strategy), bins).sum(axis=0)
     below.fill_between(t_s, queue / 1e3, color=MUTED, alpha=0.5, linewidth=0)
