@@ -23,6 +23,7 @@ from nashbed.controlplane.contract.scenario import (
     ThroughputBound,
 )
 from nashbed.controlplane.contract.traffic_bounds import (
+    HarmBound,
     PartBound,
     SlowdownBound,
     TimeBound,
@@ -37,6 +38,7 @@ from ..nash.crossing_interval import CrossingInterval, mixes_between
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import rate_text
+from .harm import harm_of_run
 
 Value = tuple[float | None, str]
 """A value in its shown unit (None: there is none), and where it comes from."""
@@ -347,6 +349,14 @@ def _group(bound: TrafficBound, where: Where) -> int | None:
     return None if bound.group is None else names.index(bound.group)
 
 
+def _harm(bound: HarmBound, where: Where) -> Value:
+    for each in harm_of_run(where.measures):
+        same = each.setting.label == where.setting.label
+        if same and (each.metric, each.by) == (bound.of, bound.by):
+            return each.harm.mean, f"mean of {counted(each.harm.n, 'repetition')}"
+    return None, "not measured: the victim has no such metric alone and beside these flows"
+
+
 def _traffic_words(bound: Any) -> str:
     whose = " of ".join(each for each in (bound.strategy, bound.group) if each)
     place = "in every mix" if bound.mix is None else _mix_text(bound.mix)
@@ -360,6 +370,11 @@ READINGS: dict[type, Reading] = {
         _traffic_words,
     ),
     PartBound: Reading(_traffic(100.0), _share_limits, _traffic_words),
+    HarmBound: Reading(
+        _harm,
+        lambda b: (b.min, b.max, ""),
+        lambda b: f"harm by {b.by} in {b.of.replace('_', ' ')}",
+    ),
     SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),
     ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),
     DelayBound: Reading(

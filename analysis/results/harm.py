@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from nashbed.controlplane.contract.harm import HarmMixes
+from nashbed.controlplane.contract.harm import HarmedMetric, HarmMixes
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
@@ -27,7 +27,7 @@ from ..metrics.statistics import Estimate, estimate
 from ..state import State, strategy_totals
 
 Verdict = Literal["less", "as much", "more"]
-HARMED: dict[str, Callable[[float, float], float]] = {
+HARMED: dict[HarmedMetric, Callable[[float, float], float]] = {
     "per_flow_throughput": harm_of_more,
     "mean_rtt": harm_of_less,
     "per_flow_loss_rate": harm_of_less,

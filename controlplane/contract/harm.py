@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .model import ContractModel, Name
 from .traffic import OF_MIX
@@ -10,6 +10,18 @@ from .units import Duration
 
 if TYPE_CHECKING:
     from .scenario import Scenario
+
+HarmedMetric = Literal[
+    "per_flow_throughput",
+    "mean_rtt",
+    "per_flow_loss_rate",
+    "flow_completion_time",
+    "p99_flow_completion_time",
+    "p95_one_way_delay",
+    "p99_one_way_delay",
+    "datagram_loss_rate",
+]
+"""Metrics of a victim; it has those of its kind."""
 
 
 class HarmMixes(ContractModel):
@@ -73,3 +85,23 @@ def _check_alone(scenario: Scenario) -> None:
             f"sweep.mixes.harm_to: a group that is alone has no flows of the mix, whose times "
             f"`{key}` is about; remove it"
         )
+
+
+def check_harm_bound(scenario: Scenario, where: str, by: str) -> None:
+    """Refuse a bound on harm that the run will not show.
+
+    Args:
+        scenario: The scenario.
+        where: The bound's place in it.
+        by: The strategy that does the harm.
+
+    Raises:
+        ValueError: In one line that names the key.
+    """
+    if not isinstance(scenario.sweep.mixes, HarmMixes):
+        raise ValueError(
+            f"{where}: harm takes a victim alone; write `sweep: {{mixes: {{harm_to: ...}}}}`"
+        )
+    if by not in scenario.strategies:
+        known = ", ".join(scenario.strategies)
+        raise ValueError(f"{where}.by: {by!r} is not among the strategies ({known})")

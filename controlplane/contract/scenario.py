@@ -26,7 +26,7 @@ from .course import (
 from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
-from .harm import HarmMixes, check_harm
+from .harm import HarmMixes, check_harm, check_harm_bound
 from .model import ContractModel, Name
 from .path_changes import ChangingPath, check_path, check_rtt, check_times
 from .place import MAX_FLOWS, Count, KernelRelease, Place
@@ -54,7 +54,7 @@ from .traffic import (
     check_order,
     most_flows,
 )
-from .traffic_bounds import PartBound, SlowdownBound, TimeBound, TrafficBound
+from .traffic_bounds import HarmBound, PartBound, SlowdownBound, TimeBound, TrafficBound
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -638,7 +638,8 @@ AcceptanceBound = Annotated[
     | RttOrderBound
     | TimeBound
     | PartBound
-    | SlowdownBound,
+    | SlowdownBound
+    | HarmBound,
     Field(discriminator="metric"),
 ]
 
@@ -1113,6 +1114,8 @@ def _check_named_strategies(scenario: Scenario) -> None:
                 f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
                 "or add a group"
             )
+        if isinstance(bound, HarmBound):
+            check_harm_bound(scenario, f"acceptance.{i}", bound.by)
         group = getattr(bound, "group", None)
         among = scenario.flows if isinstance(bound, TrafficBound) else scenario.mixed
         if group is not None and group not in {g.name for g in among}:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .course import StrategyName
+from .harm import HarmedMetric
 from .model import Name
 from .place import Count, Place
 from .units import Duration, Share
@@ -79,3 +80,21 @@ class SlowdownBound(TrafficBound):
     metric: Literal["slowdown", "median_slowdown", "p95_slowdown", "p99_slowdown"]
     min: Annotated[float, Field(ge=0)] = 0.0
     max: Annotated[float, Field(ge=0)] | None = None
+
+
+class HarmBound(Place):
+    """The harm that flows of a strategy do to the victim of `mixes: {harm_to: ...}`.
+
+    Attributes:
+        metric: What is bounded.
+        of: The victim's metric that is harmed.
+        by: The strategy of the flows beside it.
+        min: Smallest allowed harm; below 0 is a benefit.
+        max: Largest allowed harm.
+    """
+
+    metric: Literal["harm"]
+    of: HarmedMetric
+    by: StrategyName
+    min: Annotated[float, Field(le=1)] = -1e9
+    max: Annotated[float, Field(le=1)] = 1.0

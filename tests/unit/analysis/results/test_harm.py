@@ -13,6 +13,7 @@ from nashbed.analysis.figures.style import house_style
 from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.acceptance import check_measures
 from nashbed.analysis.results.harm import harm_of_run, write_harm
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.contract.scenario import Scenario
@@ -164,3 +165,25 @@ def test_the_figure_has_a_bar_for_each_strategy_and_metric() -> None:
     assert [bar.get_height() for bar in ax.patches] == pytest.approx([0.5, 1, 0.25, 1, 0.875, 1])
     assert ax.get_legend_handles_labels()[1] == ["cubic (its own kind)", "reno", "bbr"]
     assert list(run_sketches(made({}, lambda setting, strategy, second: MBIT))) == []
+
+
+@pytest.mark.parametrize(("most", "passed"), [(0.9, True), (0.8, False)])
+def test_bound_on_harm(most: float, passed: bool) -> None:
+    bound = {"metric": "harm", "of": "per_flow_throughput", "by": "bbr", "max": most}
+    measures = measured(HARM | {"acceptance": [bound]})
+    (found,) = check_measures(measures, equilibria_of_measures(measures))
+    assert found.value == pytest.approx(0.875)
+    assert found.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("raw", "what"),
+    [
+        ({"sweep": {"mixes": "all"}}, "acceptance.0: harm takes a victim alone"),
+        ({"strategies": ["cubic", "reno"]}, "acceptance.0.by: 'bbr' is not among the strategies"),
+    ],
+)
+def test_bounds_on_harm_that_no_run_shows(raw: dict[str, Any], what: str) -> None:
+    bound = {"metric": "harm", "of": "mean_rtt", "by": "bbr", "max": 0.5}
+    with pytest.raises(ValueError, match=what):
+        Scenario.model_validate({**BASE, **HARM, "acceptance": [bound], **raw})
