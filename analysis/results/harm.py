@@ -36,6 +36,8 @@ HARMED: dict[HarmedMetric, Callable[[float, float], float]] = {
     "p95_one_way_delay": harm_of_less,
     "p99_one_way_delay": harm_of_less,
     "datagram_loss_rate": harm_of_less,
+    "video_bitrate": harm_of_more,
+    "rebuffering_share": harm_of_less,
 }
 """Metric of the victim -> how harm is computed of it; a run has those that its victim has."""
 YARDSTICKS = ("cubic", "reno")

@@ -20,6 +20,8 @@ HarmedMetric = Literal[
     "p95_one_way_delay",
     "p99_one_way_delay",
     "datagram_loss_rate",
+    "video_bitrate",
+    "rebuffering_share",
 ]
 """Metrics of a victim; it has those of its kind."""
 
