@@ -450,6 +450,22 @@ class DisturbanceTotals(Message):
     lost: Count
 
 
+class ReturnQueueTotals(Message):
+    """The answer to `return_queue`: what became of the queue of a lane's way back.
+
+    Attributes:
+        bins: Bins in which a packet came or left.
+        lost: Records that memory lacked for.
+        dropped_packets: Packets that the queue refused.
+        peak_bytes: The most that was in it.
+    """
+
+    bins: Count
+    lost: Count
+    dropped_packets: Count
+    peak_bytes: Count
+
+
 class TelemetryStopped(Message):
     """The answer to `telemetry_stop`.
 

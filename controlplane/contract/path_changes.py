@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import log
 from statistics import NormalDist
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from .limit import Limit
 from .model import ContractModel
+from .path_program import ReturnProgram
 from .units import Buffer, Duration, Rate, Share, counted
 
 SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
@@ -273,6 +275,27 @@ class ReturnBottleneck(ContractModel):
         if self.buffer.amount < 1:
             raise ValueError(f"buffer: {self.buffer} holds no packet; write e.g. 50pkt")
         return self
+
+    def program(self, overhead_bytes: int) -> ReturnProgram:
+        """What a target is asked of it.
+
+        Args:
+            overhead_bytes: Bytes counted for each packet besides the frame.
+        """
+        unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
+        limit = Limit(unit=unit, value=int(self.buffer.amount))
+        return ReturnProgram(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
+
+
+class ReturningLink(_Written):
+    """What a bottleneck is on the way back.
+
+    Attributes:
+        return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
+            `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
+    """
+
+    return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
 
 def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from .limit import Limit
 from .model import ContractModel, JsonObject
+
+LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
+"""Frames without payload: headers without options, and with all of them."""
 
 
 class ChangeProgram(ContractModel):
@@ -88,3 +92,25 @@ class PathProgram(ContractModel):
     def told(self) -> JsonObject:
         """The same in the words of the control socket."""
         return self.model_dump(exclude_none=True, exclude=None if self.changes else {"changes"})
+
+
+class ReturnProgram(ContractModel):
+    """A bottleneck of the way back, as asked for or as applied.
+
+    Attributes:
+        rate_bps: Rate in bit/s.
+        limit: The queue's hard limit, what is being sent included.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+    """
+
+    rate_bps: int
+    limit: Limit
+    overhead_bytes: int = 0
+
+    @property
+    def longest_ns(self) -> int:
+        """How long acknowledgements may be in its queue."""
+        packets, held = self.limit.value // LEAST_ACK_BYTES, self.limit.value
+        if self.limit.unit == "packets":
+            packets, held = self.limit.value, self.limit.value * MOST_ACK_BYTES
+        return (held + packets * self.overhead_bytes) * 8 * 10**9 // self.rate_bps

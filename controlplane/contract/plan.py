@@ -57,6 +57,7 @@ class PlannedTrial(ContractModel):
             limit_counts=self.setting.limit_counts,
             discipline=self.setting.queue.program,
             queues=self.setting.queues_program,
+            back=self.setting.back,
         )
 
     def attempt_id(self, attempt: int) -> str:

@@ -87,6 +87,9 @@ DISTURBANCE = _dtype("disturbance_record")
 PAUSE = _dtype("pause_record")
 """A time in which the data plane's loop did not run, 16 bytes."""
 
+RETURN_QUEUE = _dtype("return_record")
+"""The queue of the way back in one bin of `return_bin_ns`, 56 bytes."""
+
 PROBE_SCHEDULE = _dtype("scheduled")
 """One frame that nashbed-probe is to send, 16 bytes; at_ns counts from its start."""
 

@@ -28,7 +28,7 @@ from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes, check_harm, check_harm_bound
 from .model import ContractModel, Name
-from .path_changes import ChangingPath, check_path, check_rtt, check_times
+from .path_changes import ChangingPath, ReturningLink, check_path, check_rtt, check_times
 from .place import MAX_FLOWS, Count, KernelRelease, Place
 from .queues import (
     COMPLETE_SHARING,
@@ -63,7 +63,7 @@ NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
 
-class Bottleneck(ContractModel):
+class Bottleneck(ReturningLink):
     """The bottleneck.
 
     Attributes:

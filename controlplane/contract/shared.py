@@ -72,6 +72,7 @@ class Constants:
         histogram_bins_log2: A lane has 2 to this power bins; the last one takes what is longer.
         disturbance_bin_ns: A disturbance_record covers so much time.
         pause_least_ns: Shorter pauses of the data plane's loop are not recorded.
+        return_bin_ns: A return_record covers so much time.
         probe_echo: Flag of a probe's scheduled frame: the reflector sends it back.
         exit_config: Exit code: the configuration is wrong.
         exit_target: Exit code: the target refused or failed.
@@ -90,6 +91,7 @@ class Constants:
         summary_file: A replay's summary.
         disturbances_file: A lane's disturbance_record records.
         pauses_file: The loop's pause_record records.
+        return_queue_file: A lane's return_record records, where the way back has a queue.
     """
 
     rate_bps_max: int
@@ -129,6 +131,7 @@ class Constants:
     histogram_bins_log2: int
     disturbance_bin_ns: int
     pause_least_ns: int
+    return_bin_ns: int
     probe_echo: int
     exit_config: int
     exit_target: int
@@ -147,6 +150,7 @@ class Constants:
     summary_file: str
     disturbances_file: str
     pauses_file: str
+    return_queue_file: str
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from .disciplines import DisciplineProgram
+from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .model import ContractModel
-from .path_program import PathProgram
+from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
-from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 """What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
@@ -18,27 +20,6 @@ nothing, as a Linux router does (docs/explanation/bottleneck.md says what a trai
 LimitCounts = Literal["system", "queue"]
 """Until when a packet counts against the limit: until its last bit has left, or only while it waits
 to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
-
-
-class Limit(ContractModel):
-    """A queue's hard limit in the unit that it is enforced in.
-
-    Attributes:
-        unit: bytes, packets or cells.
-        value: How many of the unit.
-        cell_bytes: Size of a cell; 0 unless the unit is cells.
-    """
-
-    unit: Literal["bytes", "packets", "cells"]
-    value: int
-    cell_bytes: int = 0
-
-    @property
-    def in_bytes(self) -> int:
-        """The limit as bytes; a packet counts as a full-sized frame."""
-        if self.unit == "packets":
-            return self.value * PACKET_BYTES
-        return self.value * (self.cell_bytes if self.unit == "cells" else 1)
 
 
 class BottleneckProgram(ContractModel):
@@ -52,6 +33,7 @@ class BottleneckProgram(ContractModel):
         limit_counts: Until when a packet counts against the limit; None: as the target has it.
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
+        back: A bottleneck on the way back; None: no queue is there.
     """
 
     rate_bps: int
@@ -61,6 +43,7 @@ class BottleneckProgram(ContractModel):
     limit_counts: LimitCounts | None = None
     discipline: DisciplineProgram | None = None
     queues: QueuesProgram | None = None
+    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
 
     @property
     def is_scheduled(self) -> bool:
@@ -82,6 +65,7 @@ class Applied(ContractModel):
         queues: Several queues, whose memory is the limit; None: one queue.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
+        back: The bottleneck on the way back; None: no queue is there.
         detail: The request in the target's own units, for a person; empty: the same.
     """
 
@@ -94,6 +78,7 @@ class Applied(ContractModel):
     discipline: DisciplineProgram | None = None
     queues: QueuesProgram | None = None
     slot_bytes: int = 0
+    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
     detail: str = ""
 
 
@@ -135,6 +120,7 @@ class Capabilities(ContractModel):
         schedulers: How it can serve several queues.
         memory_policies: How several queues can share its memory.
         sorts_by_dscp: Whether a packet's DSCP can choose its queue.
+        return_queue: Whether it has a bottleneck on the way back.
         without_queues: Why it has one queue alone, and what to do; empty: it has more.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
@@ -173,6 +159,7 @@ class Capabilities(ContractModel):
     schedulers: tuple[Scheduler, ...] = ()
     memory_policies: tuple[str, ...] = ()
     sorts_by_dscp: bool = False
+    return_queue: bool = False
     without_queues: str = ""
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1

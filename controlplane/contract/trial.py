@@ -8,8 +8,9 @@ from pydantic import Field
 
 from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
-from .messages import DepartureLateness, GeneratorTotals, LaneCounters
+from .messages import DepartureLateness, GeneratorTotals, LaneCounters, ReturnQueueTotals
 from .model import ContractModel
+from .path_program import ReturnProgram
 from .queues import Queues, QueuesProgram
 from .target import Applied, Arrivals, BottleneckProgram, LimitCounts
 from .units import Duration, Rate, bytes_in_flight
@@ -44,6 +45,7 @@ class Setting(ContractModel):
         queues: Several queues, whose memory is the buffer (None: one queue).
         rtt_range_ns: The shortest and the longest round trip without queues, where paths change
             or jitter (None: base RTTs say).
+        back: The bottleneck of the way back (None: no queue is there).
     """
 
     label: str
@@ -63,6 +65,8 @@ class Setting(ContractModel):
     rtt_range_ns: Annotated[tuple[int, int] | None, Field(exclude_if=lambda told: told is None)] = (
         None
     )
+
+    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
 
     @property
     def shortest_rtt_ns(self) -> int:
@@ -408,6 +412,7 @@ class TrialRecord(ContractModel):
             dropped, or was sent again without having been seen; None: not all postcards are kept.
         flow_generator: Totals and timer lateness that the flow generators reported.
         digests: SHA-256 of what was measured; None in trials of earlier versions.
+        return_queue: What the queue of the way back did; left out where there is none.
         ran_on: The machine and the testbed, where the run had several to choose from; no part of
             what was measured. None: the run's own.
     """
@@ -439,6 +444,9 @@ class TrialRecord(ContractModel):
     lane_counters: LaneCounters
     lateness: DepartureLateness
     disturbance: Disturbance | None = None
+    return_queue: Annotated[
+        ReturnQueueTotals | None, Field(exclude_if=lambda told: told is None)
+    ] = None
     marks: tuple[str, ...] = ()
     ports_delta: dict[str, int]
     pressure: dict[str, int] = Field(default_factory=dict)

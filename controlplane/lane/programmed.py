@@ -13,7 +13,13 @@ from functools import partial
 from pathlib import Path
 
 from ..contract.errors import HostError
-from ..contract.messages import Counters, DisturbanceTotals, SharedCounters, TelemetryTotals
+from ..contract.messages import (
+    Counters,
+    DisturbanceTotals,
+    ReturnQueueTotals,
+    SharedCounters,
+    TelemetryTotals,
+)
 from ..contract.target import Applied, LaneProgram, TelemetryPlan
 from ..contract.trial import HostStrain
 from ..machine.host.counters import strain_between
@@ -112,6 +118,16 @@ class ProgrammedLane:
             folder: Where `disturbances.bin` and `pauses.bin` go.
         """
         return self._lab.target.write_disturbances(self._program.lane, folder)
+
+    def write_return_queue(self, folder: Path) -> ReturnQueueTotals | None:
+        """Have what became of the queue of the way back written to a file; None: there is none.
+
+        Args:
+            folder: Where `return_queue.bin` goes.
+        """
+        if self._program.bottleneck.back is None:
+            return None
+        return self._lab.target.write_return_queue(self._program.lane, folder)
 
     def stop_telemetry(self) -> TelemetryTotals:
         """End the recording; every postcard is in the file then. To be called once at most."""

@@ -404,6 +404,8 @@ def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     transfers = scenario.most_flows - scenario.lasting_flows
     flows = scenario.lasting_flows + min(transfers, ENDING_TRANSFERS)
+    if trial.program.back is not None:
+        queue_ns += trial.program.back.longest_ns
     return queue_ns + 2 * setting.longest_rtt_ns + DRAIN_MARGIN_NS + flows * END_NS
 
 

@@ -204,6 +204,11 @@ def _check_setting(
             f"{' or the '.join(capabilities.limit_counts)}, not the {setting.limit_counts} "
             "(bottleneck.limit_counts); leave it out, or use a testbed of target dpdk or virtual"
         )
+    if program.back is not None and not capabilities.return_queue:
+        raise ConfigError(
+            f"{where}: bottleneck.return: target {capabilities.target} has no queue on the way "
+            "back; remove it, or use a testbed of target dpdk or virtual"
+        )
     _check_discipline(where, capabilities, setting.queue, "bottleneck.discipline")
     if setting.queues is not None:
         _check_queues(where, capabilities, setting.queues)

@@ -147,6 +147,7 @@ def _setting(
     if scenario.sweep.kernel is not None:
         label = f"v{kernel}-{label}"
     others = tuple(group.base_rtt.ns for group in scenario.flows[1:])
+    back = scenario.bottleneck.return_
     setting = Setting(
         label=label,
         rate_bps=rate.bps,
@@ -160,6 +161,7 @@ def _setting(
         limit_counts=scenario.bottleneck.limit_counts,
         random_loss_ppb=None if loss is None else loss.ppb,
         kernel=kernel,
+        back=back and back.program(scenario.bottleneck.overhead.bytes),
     )
     program = BottleneckProgram(
         rate_bps=rate.bps,
@@ -167,6 +169,7 @@ def _setting(
         overhead_bytes=scenario.bottleneck.overhead.bytes,
         arrivals=scenario.bottleneck.arrivals,
         limit_counts=scenario.bottleneck.limit_counts,
+        back=setting.back,
     )
     return setting, program
 

@@ -45,6 +45,7 @@ from ..store.tables import (
     write_flow_samples,
     write_flows,
     write_goodput,
+    write_return_queue,
 )
 from ..store.transfers import write_transfers
 from ..validity.measurement import TrialMeasurement
@@ -95,6 +96,8 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         write_transfers(folder, attempt.flows, measured.sink.flows, measured.t0_ns)
         write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
         write_counters(folder, measured.counters.flows, marks=attempt.can_mark)
+        if measured.return_queue is not None:
+            write_return_queue(folder, measured.t0_ns)
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
         return measured.steadiness or _steadiness(measured, goodput)

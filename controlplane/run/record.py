@@ -65,6 +65,7 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
         repeated=repeated_payload(measured),
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
         digests=digests,
+        return_queue=measured.return_queue,
     )
 
 

@@ -103,6 +103,7 @@ class TrialRunner:
                 counters=counters,
                 telemetry=totals,
                 disturbances=disturbances,
+                return_queue=lane.write_return_queue(attempt.folder),
                 losses=lane.losses(counters),
                 link_downs=lane.link_downs(counters),
                 strain=lane.strain(),

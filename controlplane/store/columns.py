@@ -12,6 +12,10 @@ ROWS = {
     "transfers": "transfer that was to come (only where flow groups have `arrivals`)",
     "segments": "segment that a video player asked for; only where a group has a video",
     "datagrams": "datagram that was sent; only where a group sends datagrams",
+    "return_queue": (
+        "10 ms in which a packet came to the queue of the way back or left it (only where "
+        "`bottleneck.return` is written)"
+    ),
 }
 """Table -> what it has one row for each of."""
 
@@ -183,6 +187,16 @@ MEANINGS = {
         "bytes": "payload",
         "sent_ns": "when its frame was produced",
         "arrived_ns": "when the receiving kernel took it; null if it was lost",
+    },
+    "return_queue": {
+        "t_ns": "beginning of the 10 ms",
+        "arrived_packets": "packets that came, dropped or not",
+        "dropped_packets": "packets that were dropped",
+        "departed_packets": "packets that left",
+        "departed_bytes": "their bytes",
+        "queue_bytes_max": "the most bytes that waited or were being sent",
+        "qdelay_sum_ns": "sum of the delays of the packets that left, each until its last bit",
+        "qdelay_max_ns": "the longest of these delays",
     },
 }
 """Table -> column -> what it is; times are after t0, bytes those of frames, or payload."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..contract.messages import FlowRegisters, SenderFlowReport, SinkFlowReport
 from ..contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE
 from ..contract.records import GOODPUT as GOODPUT_RECORD
+from ..contract.records import RETURN_QUEUE as RETURN_RECORD
 from ..contract.shared import CONSTANTS, FLOW_REGISTERS
 from ..plan.attempt import TrialFlow
 from .applications import DATAGRAMS, SEGMENTS
@@ -77,6 +78,24 @@ PAUSES = TableLayout(
     "pauses", pa.schema([("t_ns", pa.int64()), ("length_ns", pa.uint64())]), increasing=("t_ns",)
 )
 """One row for each time, from t_ns on, in which the data plane's loop did not run."""
+RETURN_QUEUE = TableLayout(
+    "return_queue",
+    pa.schema(
+        [
+            ("t_ns", pa.int64()),
+            ("arrived_packets", pa.uint32()),
+            ("dropped_packets", pa.uint32()),
+            ("departed_packets", pa.uint32()),
+            ("departed_bytes", pa.uint64()),
+            ("queue_bytes_max", pa.uint64()),
+            ("qdelay_sum_ns", pa.uint64()),
+            ("qdelay_max_ns", pa.uint64()),
+        ]
+    ),
+    increasing=("t_ns",),
+)
+"""One row for each bin of 10 ms, which begins at t_ns, in which a packet came to the queue of the
+way back or left it; only where there is such a queue."""
 LATER = {FLOW_SAMPLES.name: ("bbr_mode",)} | {
     table.name: table.marks + table.queues for table in (POSTCARDS, BINS, COUNTERS)
 }
@@ -116,6 +135,7 @@ _LAYOUTS = (
     TRANSFERS,
     SEGMENTS,
     DATAGRAMS,
+    RETURN_QUEUE,
 )
 TABLES = {table.name: table.schema for table in _LAYOUTS}
 """Table name -> schema; the file of a table is `<name>.parquet`."""
@@ -249,6 +269,20 @@ def write_disturbances(folder: Path, batches: Iterable[Disturbances]) -> int:
     found = list(batches)
     rows = _write(folder, DISTURBANCES, [each.bins for each in found])
     return rows + _write(folder, PAUSES, [each.pauses for each in found])
+
+
+def write_return_queue(folder: Path, t0_ns: int) -> int:
+    """Write the table of a trial whose way back had a queue; returns its number of rows.
+
+    Args:
+        folder: The trial's folder, with the data plane's file.
+        t0_ns: The trial's t0 on CLOCK_MONOTONIC.
+
+    Raises:
+        TargetError: The file is missing or cut off.
+    """
+    records = _read(folder / CONSTANTS.return_queue_file, RETURN_RECORD, t0_ns)
+    return _write(folder, RETURN_QUEUE, [records])
 
 
 def _read(path: Path, record: np.dtype[Any], t0_ns: int) -> NDArray[Any]:

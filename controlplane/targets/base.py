@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from ..contract.errors import TargetError
 from ..contract.messages import (
     Counters,
     DisturbanceTotals,
     FlowRegisters,
     Hello,
     QueueState,
+    ReturnQueueTotals,
     SwitchHello,
     TelemetryTotals,
 )
@@ -96,6 +98,18 @@ class Target(ABC):
         Returns:
             How many records were written, and how many are missing.
         """
+
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Write what became of the queue of a lane's way back since its reset, and forget it.
+
+        Args:
+            lane: The lane, drained, whose program has such a queue.
+            folder: Where `return_queue.bin` goes.
+
+        Returns:
+            How many records were written, and what the queue did in all.
+        """
+        raise TargetError(f"lane {lane}: {folder.name}: this target has no queue on the way back")
 
     @abstractmethod
     def reset(self, lane: int, first_flow: int, flows: int) -> None:

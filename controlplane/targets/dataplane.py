@@ -20,6 +20,7 @@ from ..contract.messages import (
     Hello,
     Message,
     Programmed,
+    ReturnQueueTotals,
     SharedCounters,
     TelemetryStopped,
     TelemetryTotals,
@@ -102,7 +103,7 @@ class RunningDataPlane:
         Returns:
             What it really does.
         """
-        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues"})
+        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues", "back"})
         asked, queues = lane.bottleneck.discipline, lane.bottleneck.queues
         if asked is not None:
             program["discipline"] = asked.model_dump() | {"seed": lane.seed}
@@ -113,6 +114,7 @@ class RunningDataPlane:
                 "dscp_default": queues.dscp_default,
             }
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
+        self._set_return(lane)
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
@@ -125,9 +127,16 @@ class RunningDataPlane:
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
             limit_counts=applied.limit_counts,
+            back=lane.bottleneck.back,
             discipline=_named(asked, applied.discipline),
             queues=_named_queues(queues, applied.queues),
         )
+
+    def _set_return(self, lane: LaneProgram) -> None:
+        """Program the bottleneck of a lane's way back, where it has one."""
+        back = lane.bottleneck.back
+        if back is not None:
+            self.ask(Programmed, "return", lane=lane.lane, **back.model_dump())
 
     def set_delays(self, lane: LaneProgram) -> None:
         """Program a lane's delay lines."""
@@ -191,6 +200,11 @@ class RunningDataPlane:
             path=str(folder / CONSTANTS.disturbances_file),
             pauses_path=str(folder / CONSTANTS.pauses_file),
         )
+
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Have what became of the queue of a lane's way back written to a file, and forgotten."""
+        path = str(folder / CONSTANTS.return_queue_file)
+        return self.ask(ReturnQueueTotals, "return_queue", lane=lane, path=path)
 
     def close(self) -> None:
         """Ask it to end; when it does not, end it. Safe to call twice."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypedDict, get_args
 
 from ..contract.disciplines import DISCIPLINES
-from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
+from ..contract.messages import Counters, DisturbanceTotals, Done, Hello, ReturnQueueTotals
 from ..contract.model import JsonObject
 from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
@@ -80,6 +80,10 @@ class DpdkTarget(Target):
         """Have what held a lane's frames up written to files."""
         return self._dataplane.write_disturbances(lane, folder)
 
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Have what became of the queue of a lane's way back written to a file."""
+        return self._dataplane.write_return_queue(lane, folder)
+
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""
         self._dataplane.ask(Done, "reset", lane=lane, flows=[first_flow, flows])
@@ -108,6 +112,7 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         limit_counts=("system", "queue"),
         disciplines=tuple(DISCIPLINES),
         own_disciplines=True,
+        return_queue=True,
         **SEVERAL_QUEUES,
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",

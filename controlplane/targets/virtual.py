@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from ..contract.disciplines import DISCIPLINES
 from ..contract.errors import InternalError, TargetError
-from ..contract.messages import Counters, DisturbanceTotals, Hello
+from ..contract.messages import Counters, DisturbanceTotals, Hello, ReturnQueueTotals
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan, TimeBounds
 from ..contract.testbed import (
@@ -91,6 +91,10 @@ class VirtualTarget(Target):
         """Have what held the lane's frames up written to files: nothing, in virtual time."""
         return self._running("disturbances").write_disturbances(lane, folder)
 
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Have what became of the queue of the lane's way back written to a file."""
+        return self._running("return_queue").write_return_queue(lane, folder)
+
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """End the guest: the next programming boots another one."""
         self.close()
@@ -140,6 +144,7 @@ def virtual_capabilities() -> Capabilities:
         limit_counts=("system", "queue"),
         disciplines=tuple(DISCIPLINES),
         own_disciplines=True,
+        return_queue=True,
         **SEVERAL_QUEUES,
         isolated=True,
         repeatable=True,

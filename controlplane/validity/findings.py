@@ -10,6 +10,8 @@ from .measurement import TrialMeasurement
 LEAST_SHARE = 0.01
 """Smallest share of the window that is reported."""
 MAX_MISSED_TICKS = 0.01
+OLD_TIMESTAMP = "PAWSEstab"
+"""Linux's counter of segments whose timestamp was older than the last one."""
 
 
 def repeated_payload(trial: TrialMeasurement) -> tuple[Repeated, ...] | None:
@@ -37,6 +39,19 @@ def repeated_payload(trial: TrialMeasurement) -> tuple[Repeated, ...] | None:
         for flow in trial.attempt.flows
     )
     return tuple(flow for flow in found if flow.bytes or flow.missing_bytes)
+
+
+def discarded_for_age(trial: TrialMeasurement) -> dict[str, int]:
+    """Reordered packets that the hosts' TCP discarded, by counter; none where nothing is reordered.
+
+    A packet that comes behind its own repair, or behind that of another one, has an older
+    timestamp than the receiver has seen, and PAWS (RFC 7323, 5) discards it: that is what TCP
+    makes of such a path, not a host's fault.
+    """
+    groups = trial.attempt.scenario.flows
+    if not any(group.reorder or group.back.reorder for group in groups):
+        return {}
+    return {name: n for name, n in trial.losses.items() if n and name.endswith(OLD_TIMESTAMP)}
 
 
 def window_limited(trial: TrialMeasurement) -> tuple[WindowLimited, ...]:

@@ -18,7 +18,7 @@ from ..contract.messages import FlowRegisters, SenderFlowReport
 from ..contract.trial import Gate, Kind
 from ..plan.attempt import TrialFlow
 from .datagrams import datagram_problems, unread_datagrams
-from .findings import repeated_payload, round_trip_ns
+from .findings import discarded_for_age, repeated_payload, round_trip_ns
 from .measurement import TrialMeasurement, spans
 from .postcard_evidence import PostcardEvidence
 
@@ -47,10 +47,16 @@ def judge(trial: TrialMeasurement) -> tuple[Gate, ...]:
 
 
 def no_other_loss(trial: TrialMeasurement) -> Gate:
-    """No packet was lost anywhere but in the bottleneck: ports, rings, hosts' interfaces."""
-    lost = {name: count for name, count in trial.losses.items() if count}
+    """No packet was lost anywhere but in the bottleneck: ports, rings, hosts' interfaces.
+
+    What a scenario reorders TCP itself may discard, see `discarded_for_age`.
+    """
+    for_age = discarded_for_age(trial)
+    lost = {name: n for name, n in trial.losses.items() if n and name not in for_age}
     total = sum(lost.values())
     detail = _listed([f"{name} {count}" for name, count in lost.items()]) or "none lost"
+    if for_age:
+        detail += f"; TCP discarded {sum(for_age.values())} reordered packets for their age (PAWS)"
     return _gate("no_other_loss", total == 0, total, 0, "packets", detail)
 
 
@@ -71,6 +77,12 @@ def no_repaired_loss(trial: TrialMeasurement) -> Gate:
         return _unknown("no_repaired_loss", "flows", "needs all postcards")
     if trial.counters.lane.random_loss_packets:
         return _unknown("no_repaired_loss", "flows", "the scenario has packets lost at random")
+    if trial.return_queue is not None and trial.return_queue.dropped_packets:
+        dropped = f"the way back dropped {trial.return_queue.dropped_packets} acknowledgements"
+        return _unknown("no_repaired_loss", "flows", dropped)
+    if for_age := discarded_for_age(trial):
+        discarded = f"TCP discarded {sum(for_age.values())} reordered packets for their age (PAWS)"
+        return _unknown("no_repaired_loss", "flows", discarded)
     wrong = [flow for flow in flows if flow.late or flow.missing_bytes]
     detail = "; ".join(
         f"flow {flow.flow}: {flow.late} packets lost behind the bottleneck, "
@@ -333,15 +345,21 @@ def link_busy(trial: TrialMeasurement) -> Gate:
 
 
 def sink_bytes(trial: TrialMeasurement) -> Gate:
-    """What the sinks read is what left the bottleneck."""
+    """What the sinks read is what left the bottleneck.
+
+    What TCP discarded for its age and the sender did not send again until the end is a hole that
+    postcards do not show: what lies behind it is at most a window.
+    """
     if trial.evidence.postcards is None:
         return _sink_bounds(trial)
     wrong = []
+    slack = trial.attempt.trial.setting.largest_window_bytes if discarded_for_age(trial) else 0
     readable = trial.evidence.postcards.streams.readable_bytes()
     for flow, streamed in zip(trial.attempt.flows, readable, strict=True):
         read = trial.sink.flows[flow.index].bytes
         never_opened = streamed is None and read == 0 and flow.is_transfer
-        if flow.cc != UDP and streamed != read and not never_opened:
+        behind = streamed is not None and 0 <= streamed - read <= slack
+        if flow.cc != UDP and not behind and not never_opened:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")
     wrong += unread_datagrams(trial)
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", _listed(wrong) or "exact")

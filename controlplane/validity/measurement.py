@@ -12,6 +12,7 @@ from ..contract.messages import (
     Counters,
     DisturbanceTotals,
     ReadyFlow,
+    ReturnQueueTotals,
     SenderReport,
     SinkReport,
     TelemetryTotals,
@@ -58,7 +59,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence.empty(
-            [_news_ns(scenario, flow) for flow in attempt.flows],
+            [_news_ns(attempt, flow) for flow in attempt.flows],
             LinkBusy(
                 applied.rate_bps,
                 applied.overhead_bytes,
@@ -77,10 +78,15 @@ class Evidence:
         )
 
 
-def _news_ns(scenario: Scenario, flow: TrialFlow) -> int:
-    """The latest that what a sender sends again for the news may come, without queues."""
+def _news_ns(attempt: Attempt, flow: TrialFlow) -> int:
+    """From a departure until the latest arrival of a copy that was sent before the news of it.
+
+    The way back may have a queue; the way there has none before the bottleneck.
+    """
+    scenario, back = attempt.scenario, attempt.trial.program.back
     path_ns = longest_rtt_ns(scenario.flows[flow.group], flow.base_rtt_ns)
-    return path_ns + 2 * scenario.hosts.jitter.ns
+    queue_ns = 0 if back is None else back.longest_ns
+    return path_ns + queue_ns + 2 * scenario.hosts.jitter.ns
 
 
 def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | SeveralDepths:
@@ -124,6 +130,7 @@ class TrialMeasurement:
         strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
         capabilities: What the target can do.
+        return_queue: What the queue of the way back did; None: there is none.
     """
 
     attempt: Attempt
@@ -145,6 +152,7 @@ class TrialMeasurement:
     strain: HostStrain
     evidence: Evidence
     capabilities: Capabilities
+    return_queue: ReturnQueueTotals | None = None
 
     @property
     def clock(self) -> LaneClock:

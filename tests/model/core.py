@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.records import BIN, DISTURBANCE, PAUSE, POSTCARD
+from nashbed.controlplane.contract.records import BIN, DISTURBANCE, PAUSE, POSTCARD, RETURN_QUEUE
 from numpy.typing import NDArray
 from tests.model.trains import Segment
 from tests.support.replay import BUILD
@@ -37,6 +37,12 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "heap_set": (None, [c_void_p, c_uint32, c_uint64]),
     "heap_next_ns": (c_uint64, [c_void_p]),
     "heap_next_source": (c_uint32, [c_void_p]),
+    "returns_new": (c_void_p, [c_uint32]),
+    "returns_delete": (None, [c_void_p]),
+    "returns_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32]),
+    "returns_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
+    "returns_get": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "returns_write": (c_int, [c_void_p, c_uint32, c_char_p]),
     "delay_new": (c_void_p, [c_uint32]),
     "delay_delete": (None, [c_void_p]),
     "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
@@ -265,6 +271,30 @@ class DelayLine(Owned):
     def waiting(self, path: int) -> int:
         """Packets on their way."""
         return int(self.call("waiting", path))
+
+
+class ReturnQueues(Owned):
+    """core/return_queue.h."""
+
+    kind = "returns"
+
+    def configure(self, lane: int, rate_bps: int, limit_packets: int, overhead: int = 0) -> int:
+        """0 or a negative errno."""
+        return int(self.call("configure", lane, rate_bps, limit_packets, overhead))
+
+    def put(self, lane: int, packet: int, size: int, now_ns: int) -> bool:
+        """Whether it was taken; else it is dropped."""
+        return bool(self.call("put", lane, packet, size, now_ns))
+
+    def get(self, now_ns: int) -> tuple[int, int, int] | None:
+        """Packet, departure and lane of the next that has left."""
+        out = (c_uint64 * 3)()
+        return (out[0], out[1], out[2]) if self.call("get", now_ns, out) else None
+
+    def records(self, lane: int, path: Path) -> NDArray[Any]:
+        """Records of RETURN_QUEUE, which are taken out."""
+        assert self.call("write", lane, str(path).encode()) == 0
+        return np.fromfile(path, RETURN_QUEUE)
 
 
 @dataclass(frozen=True)

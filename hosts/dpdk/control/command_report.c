@@ -80,12 +80,16 @@ run_view_lane(struct loop *loop, void *argument)
 {
 	struct lane_view *view = argument;
 	struct bottleneck *b = &loop->bottleneck;
+	struct discipline_stats returns;
 
 	view->state = loop->dp->lanes[view->lane];
 	delays_count(loop->dp->role->delays(loop), view->lane, &view->delay_packets,
 		     &view->random_loss_packets);
 	if (loop->pipeline == NULL)
 		return 0;
+	/* What waits in the queue of the way back is as much under way. */
+	traffic_manager_stats(&b->returns.tm, view->lane, &returns);
+	view->delay_packets += returns.queue_packets;
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
 	traffic_manager_describe(&b->tm, view->lane, view->description, sizeof(view->description));
 	return 0;

@@ -118,6 +118,8 @@ static const struct command {
 	{"program", command_program, true},
 	{"delay", command_delay, false},
 	{"impair", command_impair, false},
+	{"return", command_return, true},
+	{"return_queue", command_return_queue, true},
 	{"flows", command_flows, true},
 	{"begin", command_begin, false},
 	{"reset", command_reset, false},

@@ -76,6 +76,9 @@ json_t *command_telemetry_stop(struct commands *c, const struct json_place *plac
 json_t *command_disturbances(struct commands *c, const struct json_place *place,
 			     const json_t *request);
 json_t *command_counters(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_return(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_return_queue(struct commands *c, const struct json_place *place,
+			     const json_t *request);
 json_t *command_stats(struct commands *c, const struct json_place *place, const json_t *request);
 
 #endif

@@ -1,101 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "disturbance.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHUNK_BYTES 16384u
-
-struct record_chunk {
-	struct record_chunk *next;
-	size_t used;
-	uint8_t bytes[CHUNK_BYTES];
-};
-
-static void
-log_init(struct record_log *log, size_t record_bytes)
-{
-	*log = (struct record_log){.record_bytes = record_bytes};
-}
-
-static void
-log_clear(struct record_log *log)
-{
-	struct record_chunk *next;
-
-	for (struct record_chunk *chunk = log->first; chunk != NULL; chunk = next) {
-		next = chunk->next;
-		free(chunk);
-	}
-	log_init(log, log->record_bytes);
-}
-
-/* The chunk with room for another record; NULL when memory has run out. */
-static struct record_chunk *
-chunk_with_room(struct record_log *log)
-{
-	struct record_chunk *chunk = log->last;
-
-	if (chunk != NULL && chunk->used + log->record_bytes <= CHUNK_BYTES)
-		return chunk;
-	chunk = malloc(sizeof(*chunk));
-	if (chunk == NULL)
-		return NULL;
-	chunk->next = NULL;
-	chunk->used = 0;
-	if (log->last != NULL)
-		log->last->next = chunk;
-	else
-		log->first = chunk;
-	log->last = chunk;
-	return chunk;
-}
-
-static void
-log_add(struct record_log *log, const void *record)
-{
-	struct record_chunk *chunk = chunk_with_room(log);
-
-	if (chunk == NULL) {
-		log->lost++;
-		return;
-	}
-	memcpy(chunk->bytes + chunk->used, record, log->record_bytes);
-	chunk->used += log->record_bytes;
-	log->count++;
-}
-
-static int
-log_write(const struct record_log *log, const char *path)
-{
-	FILE *file = fopen(path, "wb");
-	int error = 0;
-
-	if (file == NULL)
-		return -errno;
-	for (const struct record_chunk *c = log->first; !error && c != NULL; c = c->next)
-		if (fwrite(c->bytes, 1, c->used, file) != c->used)
-			error = -errno;
-	if (fclose(file) != 0 && !error)
-		error = -errno;
-	return error;
-}
-
 void
 disturbance_init(struct disturbance *d, uint64_t epoch_ns)
 {
 	*d = (struct disturbance){.epoch_ns = epoch_ns};
-	log_init(&d->bins, sizeof(struct disturbance_record));
-	log_init(&d->pauses, sizeof(struct pause_record));
+	record_log_init(&d->bins, sizeof(struct disturbance_record));
+	record_log_init(&d->pauses, sizeof(struct pause_record));
 }
 
 void
 disturbance_clear(struct disturbance *d)
 {
-	log_clear(&d->bins);
-	log_clear(&d->pauses);
+	record_log_clear(&d->bins);
+	record_log_clear(&d->pauses);
 	d->bin_end_ns = 0;
 }
 
@@ -103,7 +21,7 @@ void
 disturbance_finish(struct disturbance *d)
 {
 	if (d->bin_end_ns != 0)
-		log_add(&d->bins, &d->bin);
+		record_log_add(&d->bins, &d->bin);
 	d->bin_end_ns = 0;
 }
 
@@ -166,13 +84,13 @@ disturbance_paused(struct disturbance *d, uint64_t from_ns, uint64_t length_ns)
 		.length_ns = length_ns,
 	};
 
-	log_add(&d->pauses, &pause);
+	record_log_add(&d->pauses, &pause);
 }
 
 int
 disturbance_write(const struct disturbance *d, const char *path, const char *pauses_path)
 {
-	int error = log_write(&d->bins, path);
+	int error = record_log_write(&d->bins, path);
 
-	return error ? error : log_write(&d->pauses, pauses_path);
+	return error ? error : record_log_write(&d->pauses, pauses_path);
 }

@@ -5,23 +5,10 @@
 #ifndef NASHBED_DISTURBANCE_H
 #define NASHBED_DISTURBANCE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/shared.h"
-
-struct record_chunk;
-
-/* Records of one size, in the order in which they were added, until somebody writes them to a file.
- * Adding never moves what is there, so that its cost does not grow.
- */
-struct record_log {
-	size_t record_bytes;
-	struct record_chunk *first;
-	struct record_chunk *last;
-	uint64_t count;
-	uint64_t lost; /* records for which there was no memory */
-};
+#include "record_log.h"
 
 struct disturbance {
 	uint64_t epoch_ns; /* switch time 0, on the clock that records are in */

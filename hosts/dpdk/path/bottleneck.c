@@ -26,18 +26,22 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	error = traffic_manager_init(&b->tm, n_lanes);
 	if (error)
 		return error;
-	error = delays_init(&b->delays, n_lanes, hold_ups);
-	if (error)
+	error = return_queues_init(&b->returns, n_lanes, hold_ups ? hold_ups->epoch_ns : 0);
+	if (!error)
+		error = delays_init(&b->delays, n_lanes, hold_ups);
+	if (error) {
+		return_queues_free(&b->returns);
 		traffic_manager_free(&b->tm);
+	}
 	return error;
 }
 
 static void
-discard_queue(struct bottleneck *b, uint32_t lane)
+discard_queue(struct bottleneck *b, struct traffic_manager *tm, uint32_t lane)
 {
 	struct queue_packet packet;
 
-	while (traffic_manager_discard(&b->tm, lane, &packet)) {
+	while (traffic_manager_discard(tm, lane, &packet)) {
 		rte_pktmbuf_free(packet.handle);
 		b->drops.discarded++;
 	}
@@ -46,9 +50,12 @@ discard_queue(struct bottleneck *b, uint32_t lane)
 void
 bottleneck_free(struct bottleneck *b)
 {
-	for (uint32_t lane = 0; lane < b->n_lanes; lane++)
-		discard_queue(b, lane);
+	for (uint32_t lane = 0; lane < b->n_lanes; lane++) {
+		discard_queue(b, &b->tm, lane);
+		discard_queue(b, &b->returns.tm, lane);
+	}
 	delays_free(&b->delays);
+	return_queues_free(&b->returns);
 	traffic_manager_free(&b->tm);
 }
 
@@ -269,6 +276,34 @@ ingress_ns(const struct bottleneck *b, const struct delayed *arrival)
 	return RTE_MAX(arrival->due_ns, b->done_ns);
 }
 
+/* What has left the queues of the way back by now. */
+static void
+return_until(struct bottleneck *b, uint64_t now_ns)
+{
+	struct queue_packet packet;
+
+	while (return_queues_get(&b->returns, &packet, now_ns))
+		b->sink.frame(b->sink.context, PIPELINE_SENDERS, packet.handle, packet.lane,
+			      packet.dequeue_ns);
+}
+
+/* A frame on its way back, through a queue where its lane has one there. */
+static void
+send_back(struct bottleneck *b, struct rte_mbuf *mbuf, const struct delayed *arrival)
+{
+	uint32_t lane = delays_lane(&b->delays, arrival->path);
+	struct queue_packet q = {.handle = mbuf, .lane = lane, .bytes = mbuf->pkt_len};
+	uint64_t now_ns = ingress_ns(b, arrival);
+
+	if (lane == NO_LANE || !return_queues_has(&b->returns, lane)) {
+		b->sink.frame(b->sink.context, PIPELINE_SENDERS, mbuf, lane, arrival->due_ns);
+		return;
+	}
+	return_until(b, now_ns);
+	if (!return_queues_put(&b->returns, &q, now_ns))
+		rte_pktmbuf_free(mbuf);
+}
+
 static void
 finish_ingress(struct bottleneck *b, struct rte_mbuf *mbuf, uint8_t port,
 	       const struct delayed *arrival)
@@ -278,8 +313,7 @@ finish_ingress(struct bottleneck *b, struct rte_mbuf *mbuf, uint8_t port,
 		enqueue(b, mbuf, ingress_ns(b, arrival));
 		break;
 	case PIPELINE_SENDERS:
-		b->sink.frame(b->sink.context, port, mbuf, delays_lane(&b->delays, arrival->path),
-			      arrival->due_ns);
+		send_back(b, mbuf, arrival);
 		break;
 	case PIPELINE_RECEIVERS:
 		b->sink.frame(b->sink.context, port, mbuf, NOT_SHAPED, arrival->due_ns);
@@ -348,19 +382,25 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 	settle_train(b);
 	depart_until(b, now_ns);
 	flush_egress(b);
+	return_until(b, now_ns);
 	b->done_ns = now_ns;
 }
 
 uint64_t
 bottleneck_next_event(const struct bottleneck *b)
 {
-	return RTE_MIN(delays_next_event(&b->delays), traffic_manager_next_event(&b->tm));
+	uint64_t queue_ns = RTE_MIN(traffic_manager_next_event(&b->tm),
+				    traffic_manager_next_event(&b->returns.tm));
+
+	return RTE_MIN(delays_next_event(&b->delays), queue_ns);
 }
 
 void
 bottleneck_reset_lane(struct bottleneck *b, uint32_t lane)
 {
-	discard_queue(b, lane);
+	discard_queue(b, &b->tm, lane);
+	discard_queue(b, &b->returns.tm, lane);
+	return_queues_clear(&b->returns, lane);
 	traffic_manager_reset_stats(&b->tm, lane);
 	delays_clear_lane(&b->delays, lane);
 }

@@ -19,6 +19,7 @@
 
 #include <rte_mbuf.h>
 
+#include "core/return_queue.h"
 #include "core/traffic_manager.h"
 #include "core/train.h"
 #include "delays.h"
@@ -50,6 +51,7 @@ struct bottleneck_drops {
 struct bottleneck {
 	struct pipeline *pipeline;
 	struct traffic_manager tm;
+	struct return_queues returns;
 	struct delays delays;
 	struct bottleneck_sink sink;
 	struct bottleneck_drops drops;

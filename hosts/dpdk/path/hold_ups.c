@@ -121,7 +121,7 @@ carried_ack(const uint8_t *frame, uint32_t bytes, uint32_t n_lanes)
 int
 hold_ups_init(struct hold_ups *h, uint32_t n_lanes, bool gives_back, uint64_t epoch_ns)
 {
-	*h = (struct hold_ups){.n_lanes = n_lanes, .gives_back = gives_back};
+	*h = (struct hold_ups){.n_lanes = n_lanes, .gives_back = gives_back, .epoch_ns = epoch_ns};
 	h->lanes = calloc(n_lanes, sizeof(*h->lanes));
 	h->receivers_wait = calloc(n_lanes, sizeof(*h->receivers_wait));
 	if (h->lanes == NULL || h->receivers_wait == NULL ||

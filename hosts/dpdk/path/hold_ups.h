@@ -27,6 +27,7 @@ struct hold_ups {
 	bool *receivers_wait; /* of each lane */
 	uint32_t n_lanes;
 	struct lane_share share; /* whose pauses are recorded */
+	uint64_t epoch_ns;	 /* switch time 0, on the clock that records are in */
 	bool gives_back;
 };
 

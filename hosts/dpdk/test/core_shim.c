@@ -15,6 +15,7 @@
 #include "core/line.h"
 #include "core/policies.h"
 #include "core/prng.h"
+#include "core/return_queue.h"
 #include "core/round_trips.h"
 #include "core/traffic_manager.h"
 #include "core/train.h"
@@ -767,4 +768,69 @@ shim_collector_close(struct collector *c, uint64_t out[4])
 	out[1] = stats.written;
 	out[2] = stats.gaps;
 	out[3] = (uint64_t)stats.error;
+}
+
+struct return_queues *
+shim_returns_new(uint32_t n_lanes)
+{
+	struct return_queues *r = calloc(1, sizeof(*r));
+
+	if (r != NULL)
+		return_queues_init(r, n_lanes, 0);
+	return r;
+}
+
+void
+shim_returns_delete(struct return_queues *r)
+{
+	return_queues_free(r);
+	free(r);
+}
+
+int
+shim_returns_configure(struct return_queues *r, uint32_t lane, uint64_t rate_bps,
+		       uint64_t limit_packets, uint32_t overhead_bytes)
+{
+	struct discipline_config config = {
+		.rate_bps = rate_bps,
+		.limit = limit_packets,
+		.unit = LIMIT_PACKETS,
+		.overhead_bytes = overhead_bytes,
+	};
+
+	return return_queues_configure(r, lane, &config);
+}
+
+/* 1 taken, 0 dropped. */
+int
+shim_returns_put(struct return_queues *r, uint32_t lane, uint64_t packet, uint32_t bytes,
+		 uint64_t now_ns)
+{
+	struct queue_packet q = {.handle = (void *)(uintptr_t)packet, .lane = lane, .bytes = bytes};
+
+	return return_queues_put(r, &q, now_ns);
+}
+
+/* 1 and packet, departure, lane in out; 0 where none has left by now. */
+int
+shim_returns_get(struct return_queues *r, uint64_t now_ns, uint64_t out[3])
+{
+	struct queue_packet q;
+
+	if (!return_queues_get(r, &q, now_ns))
+		return 0;
+	out[0] = (uint64_t)(uintptr_t)q.handle;
+	out[1] = q.dequeue_ns;
+	out[2] = q.lane;
+	return 1;
+}
+
+int
+shim_returns_write(struct return_queues *r, uint32_t lane, const char *path)
+{
+	struct record_log taken = return_queues_take_records(r, lane);
+	int error = record_log_write(&taken, path);
+
+	record_log_clear(&taken);
+	return error;
 }
