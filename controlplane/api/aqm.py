@@ -14,6 +14,7 @@ from nashbed.controlplane.aqm.check import DisciplineVerdict, LoadVerdict, check
 from nashbed.controlplane.aqm.judging import CHECKS
 from nashbed.controlplane.contract.disciplines import DISCIPLINES, SUFFIX, own_name
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.queues import POLICIES, TITLES
 from nashbed.controlplane.machine.aqm.loadable import written
 from nashbed.controlplane.machine.aqm.tool import ParameterAbout
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
@@ -34,6 +35,7 @@ __all__ = [
     "ShippedDiscipline",
     "check",
     "new",
+    "policies",
     "shipped",
     "written",
 ]
@@ -41,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ShippedDiscipline:
-    """A queue discipline that nashbed brings along.
+    """A queue discipline, or a policy of shared memory, that nashbed brings along.
 
     Attributes:
         name: Its name in a scenario.
@@ -67,6 +69,14 @@ def shipped() -> tuple[ShippedDiscipline, ...]:
             parameters={key: _default(value) for key, value in model()},
         )
         for name, model in DISCIPLINES.items()
+    )
+
+
+def policies() -> tuple[ShippedDiscipline, ...]:
+    """The policies of the memory that several queues share, with parameters and defaults."""
+    return tuple(
+        ShippedDiscipline(name=name, title=TITLES[name], about=about, parameters=dict(parameters))
+        for name, (about, parameters) in POLICIES.items()
     )
 
 

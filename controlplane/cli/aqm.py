@@ -76,10 +76,12 @@ class DisciplinesAnswer(JsonAnswer):
     Attributes:
         ok: True.
         disciplines: The disciplines that nashbed brings along.
+        memory: The policies of the memory that several queues share, likewise.
     """
 
     ok: bool = True
     disciplines: tuple[DisciplineAnswer, ...]
+    memory: tuple[DisciplineAnswer, ...]
 
 
 class WrittenDiscipline(JsonAnswer):
@@ -136,9 +138,12 @@ class CheckedDiscipline(JsonAnswer):
 
 @app.command("list", epilog="Example: nashbed aqm list --json")
 def list_disciplines(as_json: AsJson = False) -> int:
-    """List the queue disciplines that nashbed brings along, with parameters and defaults."""
-    said = DisciplinesAnswer(disciplines=tuple(map(_described, aqm.shipped())))
-    answer(said, as_json, "" if as_json else list_text(said.disciplines))
+    """List the queue disciplines and the policies of shared memory that nashbed brings along."""
+    said = DisciplinesAnswer(
+        disciplines=tuple(map(_described, aqm.shipped())),
+        memory=tuple(map(_described, aqm.policies())),
+    )
+    answer(said, as_json, "" if as_json else list_text(said))
     return EXIT_OK
 
 
@@ -174,21 +179,30 @@ def check(source: DisciplineSource, as_json: AsJson = False) -> int:
     return EXIT_OK if verdict.ok else EXIT_CONFIG
 
 
-def list_text(disciplines: Sequence[DisciplineAnswer]) -> str:
-    """The disciplines that nashbed brings along."""
-    table = Table(title="queue disciplines of nashbed")
+def list_text(said: DisciplinesAnswer) -> str:
+    """The disciplines and the policies of shared memory that nashbed brings along."""
+    disciplines = _listed("queue disciplines of nashbed", said.disciplines)
+    policies = _listed("policies of the memory that several queues share", said.memory)
+    return (
+        f"{disciplines}"
+        "by name: discipline: codel; with parameters: discipline: {codel: {target: 1ms}};\n"
+        "of your own: discipline: ./mine.c\n\n"
+        f"{policies}"
+        "memory: {dynamic_threshold: {alpha: 1}}; memory: {static: [1MB, 200kB]}; of your own:\n"
+        "memory: {file: ./mine.c}, which nashbed aqm new mine --memory writes"
+    )
+
+
+def _listed(title: str, each_of: Sequence[DisciplineAnswer]) -> str:
+    table = Table(title=title)
     for name in ("name", "what", "parameters"):
         table.add_column(name)
-    for each in disciplines:
+    for each in each_of:
         parameters = (
             p.name if p.default is None else f"{p.name} {p.default}" for p in each.parameters
         )
         table.add_row(each.name, each.about, ", ".join(parameters))
-    more = (
-        "by name: discipline: codel; with parameters: discipline: {codel: {target: 1ms}};\n"
-        "of your own: discipline: ./mine.c"
-    )
-    return f"{as_text(table)}{more}"
+    return as_text(table)
 
 
 def verdict_text(verdict: DisciplineVerdict) -> str:

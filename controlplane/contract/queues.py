@@ -67,6 +67,16 @@ TITLES = {
     "dynamic_threshold": "dynamic thresholds",
 }
 """Our policies by name, in the order of tables."""
+POLICIES: dict[str, tuple[str, dict[str, str | None]]] = {
+    "complete_sharing": ("Whoever comes first has it, until all of it is taken", {}),
+    "complete_partitioning": ("Each queue has a part of its own, all of them alike", {}),
+    "static": ("Each queue has a limit; together they may be more than there is", {"limits": None}),
+    "dynamic_threshold": (
+        "Each queue may have alpha times what is free (Choudhury and Hahne 1998)",
+        {"alpha": f"{DynamicThreshold().alpha:g}"},
+    ),
+}
+"""Policy -> what it does, and its parameters with their defaults (None: there is none)."""
 _BARE = ("complete_sharing", "complete_partitioning", "dynamic_threshold")
 """Those that a name alone stands for."""
 

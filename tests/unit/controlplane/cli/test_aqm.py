@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
+from nashbed.controlplane.contract.queues import TITLES
 from nashbed.controlplane.machine.aqm import tool
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, MEMORY_TEMPLATE
 
@@ -38,7 +39,8 @@ def write(old: str = "", new: str = "") -> str:
 
 def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> None:
     assert run(["aqm", "list", "--json"]) == 0
-    listed = {each["name"]: each for each in json.loads(capsys.readouterr().out)["disciplines"]}
+    found = json.loads(capsys.readouterr().out)
+    listed = {each["name"]: each for each in found["disciplines"]}
     assert list(listed) == list(DISCIPLINES)
     assert listed["codel"]["parameters"] == [
         {"name": "target", "default": "5ms"},
@@ -46,8 +48,12 @@ def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> Non
         {"name": "ce_threshold", "default": None},
         {"name": "ecn", "default": "false"},
     ]
+    assert [each["name"] for each in found["memory"]] == list(TITLES)
+    assert found["memory"][3]["parameters"] == [{"name": "alpha", "default": "1"}]
     assert run(["aqm", "list"]) == 0
-    assert "discipline: {codel: {target: 1ms}}" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "discipline: {codel: {target: 1ms}}" in text
+    assert "memory: {dynamic_threshold: {alpha: 1}}" in text
 
 
 def test_the_template_is_written_once(folder: Path, capsys: Capture) -> None:
