@@ -85,18 +85,19 @@ class BenchSite:
         finally:
             close_log(handler)
 
-    def session(self, lanes: int, window_bytes: int) -> Session:
-        """A new session, with one flow group for each lane.
+    def session(self, lanes: int, window_bytes: int, groups: int = 1) -> Session:
+        """A new session.
 
         Args:
             lanes: Lanes side by side.
             window_bytes: Largest window of a flow.
+            groups: Flow groups of each lane.
         """
         return self.make_session(
-            SessionRequest(self.id, self.folder, self.bed, lanes, 1, window_bytes)
+            SessionRequest(self.id, self.folder, self.bed, lanes, groups, window_bytes)
         )
 
-    def lab(self, lanes: int, window_bytes: int) -> AbstractContextManager[Lab]:
+    def lab(self, lanes: int, window_bytes: int, groups: int = 1) -> AbstractContextManager[Lab]:
         """The whole bottleneck between the hosts; the machine is given back whatever happens."""
-        session = self.session(lanes, window_bytes)
+        session = self.session(lanes, window_bytes, groups)
         return opened_lab(session, self.bed, self.find_artefact(self.bed))

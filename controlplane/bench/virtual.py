@@ -27,7 +27,9 @@ SCENARIO = """\
 name: speed
 title: A trial in virtual time
 bottleneck: {{rate: {rate}, buffer: 2bdp}}
-flows: [{{name: main, count: {flows}, base_rtt: 40ms}}]
+flows:
+- {{name: main, count: {flows}, base_rtt: 40ms}}
+{transfers}
 strategies: [cubic, bbr]
 duration: {seconds}s
 warmup: 1s
@@ -36,6 +38,11 @@ seed: 1
 sweep: {{mixes: [{bbr}]}}
 telemetry: {{postcards: {{bins: 100ms}}}}
 """
+TRANSFERS = """\
+- {{name: short, base_rtt: 40ms, arrivals: {{poisson: {transfers}/s}},
+   size: {{lognormal: {{median: 5kB, sigma: 1}}}}}}
+"""
+"""Of 8.2 kB on average: 1,000 a second bring 66 Mbit/s."""
 LANE = 0
 
 
@@ -48,17 +55,27 @@ class Case:
         flows: Its flows.
         seconds: Virtual seconds of it.
         wanted: How many times faster than the clock it should be; None: no bound.
+        transfers: Short flows that come in a second besides.
     """
 
     rate: str
     flows: int
     seconds: int
     wanted: float | None = None
+    transfers: int = 0
 
     @property
     def name(self) -> str:
         """Name of the benchmark."""
-        return f"virtual_speedup_{self.rate}_{self.flows}_flows"
+        short = f"_{self.transfers}_transfers" if self.transfers else ""
+        return f"virtual_speedup_{self.rate}_{self.flows}_flows{short}"
+
+    @property
+    def text(self) -> str:
+        """Its flows in words."""
+        return f"{self.flows} flows" + (
+            f" and {self.transfers} short ones a second" if self.transfers else ""
+        )
 
 
 CASES = (
@@ -68,6 +85,7 @@ CASES = (
     Case("100mbit", 100, 30),
     Case("500mbit", 10, 15),
     Case("1gbit", 10, 10, wanted=4.0),
+    Case("100mbit", 2, 10, wanted=3.0, transfers=1000),
 )
 
 
@@ -133,7 +151,7 @@ def bench_virtual(
     total = repetitions * len(cases)
     for number in range(total):
         case = cases[number % len(cases)]
-        show_step(f"{case.flows} flows, {case.rate}", number, total)
+        show_step(f"{case.text}, {case.rate}", number, total)
         timed[case].append(_time_trial(site, case, profiled=profiled))
     return tuple(_benchmark(case, timed[case]) for case in cases)
 
@@ -147,7 +165,7 @@ def _benchmark(case: Case, timed: Sequence[Timed]) -> Benchmark:
         unit="times the clock",
         values=tuple(each.speedup for each in timed),
         wanted=case.wanted,
-        detail=f"{case.seconds} s of {case.flows} flows, 40 ms, 2 BDP, on one core; "
+        detail=f"{case.seconds} s of {case.text}, 40 ms, 2 BDP, on one core; "
         f"{gbps:.2f} Gbit/s of payload per core; {memory_mib:.0f} MiB",
         data={
             "gbps_per_core": [each.gbps for each in timed],
@@ -160,13 +178,17 @@ def _benchmark(case: Case, timed: Sequence[Timed]) -> Benchmark:
 
 def _time_trial(site: BenchSite, case: Case, *, profiled: bool) -> Timed:
     text = SCENARIO.format(
-        rate=case.rate, flows=case.flows, seconds=case.seconds, bbr=case.flows // 2
+        rate=case.rate,
+        flows=case.flows,
+        seconds=case.seconds,
+        bbr=case.flows // 2,
+        transfers=TRANSFERS.format(transfers=case.transfers) if case.transfers else "",
     )
     scenario = parse_scenario(text, case.name)
     (trial,) = plan_run(scenario, site.testbed, _no_search).trials
     attempt = make_attempt(scenario.model, trial, 0, LANE, site.turn_folder())
     with (
-        site.lab(1, trial.setting.largest_window_bytes) as lab,
+        site.lab(1, trial.setting.largest_window_bytes, len(scenario.model.flows)) as lab,
         programmed(lab, attempt.program(), attempt.telemetry()),
         Generators(lab.session, attempt, threading.Event()) as generators,
     ):

@@ -4,6 +4,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "common/clock.h"
 #include "loop.h"
 
@@ -71,13 +72,11 @@ loop_remove(struct loop *loop, struct watch *watch)
 	watch->fd = -1;
 }
 
-static int
-arm_timer(struct loop *loop, int64_t deadline_ns)
+static struct itimerspec
+timer_at(int64_t deadline_ns)
 {
 	struct itimerspec timer = {0};
 
-	if (deadline_ns == loop->armed_ns)
-		return 0;
 	if (deadline_ns != NEVER) {
 		/* The all-zero time would disarm, so the clock's start counts as its first ns. */
 		int64_t at_ns = deadline_ns > 0 ? deadline_ns : 1;
@@ -85,11 +84,7 @@ arm_timer(struct loop *loop, int64_t deadline_ns)
 		timer.it_value.tv_sec = at_ns / SECOND_NS;
 		timer.it_value.tv_nsec = at_ns % SECOND_NS;
 	}
-	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL) < 0)
-		return failure_set(loop->failure, EXIT_STATUS_INTERNAL, "timerfd_settime: %s",
-				   strerror(errno));
-	loop->armed_ns = deadline_ns;
-	return 0;
+	return timer;
 }
 
 static int64_t
@@ -106,12 +101,13 @@ keep_agenda(const struct agenda *agenda, void *owner, int64_t now_ns)
 
 static int
 handle(const struct loop *loop, const struct agenda *agenda, void *owner,
-       const struct epoll_event *events, int count)
+       const struct epoll_event *events, int count, int64_t now_ns)
 {
 	for (int i = 0; i < count && loop->stop_signal == 0; i++) {
 		struct watch *watch = events[i].data.ptr;
-		int64_t now_ns = clock_now_ns();
 
+		if (i > 0)
+			now_ns = clock_now_ns();
 		if (keep_agenda(agenda, owner, now_ns) < 0)
 			return -1;
 		if (watch != NULL && watch->fd >= 0 &&
@@ -121,21 +117,61 @@ handle(const struct loop *loop, const struct agenda *agenda, void *owner,
 	return 0;
 }
 
+/* Arm the timer, wait and read the clock. Returns the number of events, or a negative errno. */
+static int
+wait_alone(struct loop *loop, int64_t deadline_ns, struct epoll_event *events, int64_t *now_ns)
+{
+	struct itimerspec timer = timer_at(deadline_ns);
+	int count;
+
+	if (deadline_ns != loop->armed_ns &&
+	    timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL) < 0)
+		return -errno;
+	count = epoll_wait(loop->epoll_fd, events, BATCH, -1);
+	if (count < 0)
+		return -errno;
+	*now_ns = clock_now_ns();
+	return count;
+}
+
+/* The same by one call of the guest's kernel. */
+static int
+wait_served(struct loop *loop, int64_t deadline_ns, struct epoll_event *events, int64_t *now_ns)
+{
+	struct itimerspec timer = timer_at(deadline_ns);
+	struct calls calls = {0};
+	struct timespec now;
+	int waited;
+
+	if (deadline_ns != loop->armed_ns)
+		CALLS_ADD(&calls, timerfd_settime, (uint64_t)loop->timer_fd, TFD_TIMER_ABSTIME,
+			  CALL_ARGUMENT(&timer));
+	waited = CALLS_ADD(&calls, epoll_pwait, (uint64_t)loop->epoll_fd, CALL_ARGUMENT(events),
+			   BATCH, CALL_ARGUMENT(-1L), 0, sizeof(uint64_t));
+	CALLS_ADD(&calls, clock_gettime, CLOCK_MONOTONIC, CALL_ARGUMENT(&now));
+	if (calls_make(loop->service, &calls))
+		*now_ns = now.tv_sec * SECOND_NS + now.tv_nsec;
+	else if (calls_result(&calls, waited) >= 0)
+		return -EINVAL;
+	return (int)calls_result(&calls, waited);
+}
+
 int
 loop_run(struct loop *loop, const struct agenda *agenda, void *owner)
 {
 	struct epoll_event events[BATCH];
 
 	while (loop->stop_signal == 0 && !agenda->finished(owner)) {
-		int count;
+		int64_t deadline_ns = next_ns(agenda, owner);
+		int64_t now_ns = 0;
+		int count = loop->service < 0 ? wait_alone(loop, deadline_ns, events, &now_ns) :
+						wait_served(loop, deadline_ns, events, &now_ns);
 
-		if (arm_timer(loop, next_ns(agenda, owner)) < 0)
-			return -1;
-		count = epoll_wait(loop->epoll_fd, events, BATCH, -1);
-		if (count < 0 && errno != EINTR)
-			return failure_set(loop->failure, EXIT_STATUS_INTERNAL, "epoll_wait: %s",
-					   strerror(errno));
-		if (handle(loop, agenda, owner, events, count) < 0)
+		if (count < 0 && count != -EINTR)
+			return failure_set(loop->failure, EXIT_STATUS_INTERNAL,
+					   "cannot wait for events: %s", strerror(-count));
+		loop->armed_ns = deadline_ns;
+		if (handle(loop, agenda, owner, events, count, now_ns) < 0)
 			return -1;
 	}
 	return 0;

@@ -30,11 +30,13 @@ struct loop {
 	int epoll_fd;
 	int timer_fd;
 	int64_t armed_ns;
+	int service;	 /* of the guest's kernel; -1: none */
 	int stop_signal; /* not 0: the loop ends because of this signal */
 	struct failure *failure;
 };
 
-#define LOOP_CLOSED ((struct loop){.epoll_fd = -1, .timer_fd = -1, .armed_ns = NEVER})
+#define LOOP_CLOSED                                                                                \
+	((struct loop){.epoll_fd = -1, .timer_fd = -1, .armed_ns = NEVER, .service = -1})
 
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 

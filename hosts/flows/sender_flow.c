@@ -2,11 +2,13 @@
 #include "sender_flow.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "common/clock.h"
 #include "served.h"
 #include "tcp_socket.h"
@@ -135,7 +137,7 @@ open_tcp(struct sender_flow *flow)
 	struct failure *failure = flow->all->session.failure;
 
 	flow->watch.fd = tcp_socket_open(flow->config, unsent, failure);
-	if (flow->watch.fd < 0 || read_cc(flow) < 0)
+	if (flow->watch.fd < 0 || (!sender_flow_is_transfer(flow) && read_cc(flow) < 0))
 		return -1;
 	return flow->config->ecn ? tcp_socket_ask_for_ecn(flow->watch.fd, failure) : 0;
 }
@@ -218,31 +220,55 @@ broke_before_start(struct watch *watch, uint32_t events, int64_t now_ns)
 			   error != 0 ? strerror(error) : "closed by the peer");
 }
 
-int
-sender_flow_adopt(struct sender_flow *flow, int64_t now_ns)
+/* With ECN it has had another CCA until now. */
+static int
+see_to_cc(struct sender_flow *flow)
 {
-	flow->state = FLOW_CONNECTED;
-	flow->connected_ns = now_ns;
-	flow->all->connected++;
-	flow->has_ecn = tcp_socket_has_ecn(flow->watch.fd);
 	if (flow->config->ecn &&
 	    tcp_socket_set_cc(flow->watch.fd, flow->config, flow->all->session.failure) < 0)
 		return -1;
-	if (read_cc(flow) < 0)
+	return read_cc(flow);
+}
+
+void
+sender_flow_adopt_plain(struct sender_flow *flow, const struct cca_state *state, int64_t now_ns)
+{
+	flow->state = FLOW_RUNNING;
+	flow->connected_ns = now_ns;
+	flow->started_ns = now_ns;
+	flow->acked_by_handshake = 1; /* the SYN */
+	flow->state_of_cc = state;
+}
+
+int
+sender_flow_adopt(struct sender_flow *flow, const struct cca_state *state, bool is_known,
+		  int64_t now_ns)
+{
+	sender_flow_adopt_plain(flow, state, now_ns);
+	flow->has_ecn = flow->config->ecn && tcp_socket_has_ecn(flow->watch.fd);
+	if (see_to_cc(flow) < 0)
 		return -1;
-	flow->state_of_cc = cca_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
-	if (read_sample(flow) < 0)
-		return -1;
-	flow->acked_by_handshake = flow->last.bytes_acked;
-	flow->last.bytes_acked = 0;
+	flow->state_of_cc =
+		is_known ? state :
+			   cca_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
 	return 0;
 }
 
 static int
 note_connected(struct sender_flow *flow, int64_t now_ns)
 {
-	if (sender_flow_adopt(flow, now_ns) < 0)
+	flow->state = FLOW_CONNECTED;
+	flow->connected_ns = now_ns;
+	flow->all->connected++;
+	flow->has_ecn = tcp_socket_has_ecn(flow->watch.fd);
+	if (see_to_cc(flow) < 0)
 		return -1;
+	flow->state_of_cc = cca_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
+	if (read_sample(flow) < 0)
+		return -1;
+	flow->acked_by_handshake = flow->last.bytes_acked;
+	flow->last.bytes_acked = 0;
+
 	flow->watch.ready = broke_before_start;
 	return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
 }
@@ -306,14 +332,24 @@ sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 int
 sender_flow_finish(struct sender_flow *flow, int64_t now_ns)
 {
-	int result = read_sample(flow);
+	struct nashbed_flows_sample row = {.t_ns = now_ns};
+	socklen_t length = sizeof(row.info);
+	struct calls calls = {0};
+	bool done;
 
+	CALLS_ADD(&calls, getsockopt, (uint64_t)flow->watch.fd, IPPROTO_TCP, TCP_INFO,
+		  CALL_ARGUMENT(row.info), CALL_ARGUMENT(&length));
+	CALLS_ADD(&calls, close, (uint64_t)flow->watch.fd);
+	done = calls_make(flow->all->session.service, &calls);
+	tcp_sample_take(&row, NULL, &flow->last);
+	finish_sample(flow);
 	/* The kernel counts the FIN as an acknowledged byte, too. */
 	if (flow->last.bytes_acked > flow->config->bytes)
 		flow->last.bytes_acked = flow->config->bytes;
-	close(flow->watch.fd);
 	note_end(flow, now_ns);
-	return result;
+	return done ? 0 :
+		      failure_set(flow->all->session.failure, EXIT_STATUS_INTERNAL,
+				  "cannot close a transfer: %s", strerror(calls_error(&calls)));
 }
 
 void

@@ -80,8 +80,16 @@ bool sender_flow_is_transfer(const struct sender_flow *flow);
 /* Open a flow's socket. */
 int sender_flow_open(struct sender_flow *flow);
 
-/* It is connected: see to its CCA, and look what it is. */
-int sender_flow_adopt(struct sender_flow *flow, int64_t now_ns);
+/*
+ * A transfer is connected: see to its CCA, and look what it is. Every system call counts here, where
+ * a thousand transfers come in a second. `state` is that of another flow of the same CCA, or unknown.
+ */
+int sender_flow_adopt(struct sender_flow *flow, const struct cca_state *state, bool is_known,
+		      int64_t now_ns);
+
+/* The same without any system call: its CCA is read back by the caller. */
+void sender_flow_adopt_plain(struct sender_flow *flow, const struct cca_state *state,
+			     int64_t now_ns);
 
 /* Open the sockets of all flows that are connected in advance. */
 int sender_flows_open_sockets(struct sender_flows *all);

@@ -2,11 +2,12 @@
 #include "sender_transfers.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/clock.h"
+#include "calls.h"
 #include "tcp_socket.h"
 
 int
@@ -31,6 +32,16 @@ void
 transfers_close(struct transfers *all)
 {
 	free(all->list);
+}
+
+/* Nothing but its CCA makes its socket another one than the kernel's own. */
+static bool
+is_plain(const struct sender_flow *flow)
+{
+	const struct flow_config *config = flow->config;
+
+	return !config->kept && !config->ecn && config->dscp == 0 &&
+	       config->bytes <= flow->all->unsent_bytes;
 }
 
 static bool
@@ -95,34 +106,67 @@ lose(struct transfer *connection, int error, int64_t now_ns)
 }
 
 static void
-carry(struct transfer *connection, struct transfer *transfer)
+carry(struct transfer *connection, struct transfer *transfer, int64_t now_ns)
 {
 	transfer->carrier = connection;
-	transfer->start_ns = clock_now_ns();
+	transfer->start_ns = now_ns;
 	connection->carries = transfer;
 	connection->left_bytes = transfer->flow->config->bytes;
 }
 
-/* As much as the socket takes; a connection that is not kept ends with its transfer. */
+/*
+ * As much as the socket takes. A connection that is not kept ends with its transfer: its FIN is in
+ * the last segment, as a server's is that corks what it writes.
+ */
 static int
 write_what_is_left(struct transfer *connection, int64_t now_ns)
 {
+	bool kept = connection->flow->config->kept;
 	int fd = connection->flow->watch.fd;
 
 	while (connection->left_bytes > 0) {
 		size_t count = connection->left_bytes < WRITE_BYTES ?
 				       (size_t)connection->left_bytes :
 				       WRITE_BYTES;
-		ssize_t sent = send(fd, sender_flow_zeros, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+		bool is_last = count == connection->left_bytes && !kept;
+		ssize_t sent = send(fd, sender_flow_zeros, count,
+				    MSG_DONTWAIT | MSG_NOSIGNAL | (is_last ? MSG_MORE : 0));
 
 		if (sent < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 :
 								   lose(connection, errno, now_ns);
 		connection->left_bytes -= (uint64_t)sent;
 	}
-	if (!connection->flow->config->kept)
+	if (!kept)
 		shutdown(fd, SHUT_WR);
 	return 0;
+}
+
+/* The same with the CCA read back: all of a small transfer goes into an empty socket. */
+static int
+write_at_once(struct transfer *connection, int64_t now_ns)
+{
+	struct sender_flow *flow = connection->flow;
+	uint64_t count =
+		connection->left_bytes < WRITE_BYTES ? connection->left_bytes : WRITE_BYTES;
+	uint64_t fd = (uint64_t)flow->watch.fd;
+	socklen_t length = sizeof(flow->cc_applied) - 1;
+	struct calls calls = {0};
+	int64_t sent;
+	int written;
+
+	CALLS_ADD(&calls, getsockopt, fd, IPPROTO_TCP, TCP_CONGESTION,
+		  CALL_ARGUMENT(flow->cc_applied), CALL_ARGUMENT(&length));
+	written = CALLS_ADD(&calls, sendto, fd, CALL_ARGUMENT(sender_flow_zeros), count,
+			    MSG_DONTWAIT | MSG_NOSIGNAL |
+				    (count == connection->left_bytes ? MSG_MORE : 0));
+	calls_expect(&calls, (int64_t)connection->left_bytes);
+	CALLS_ADD(&calls, shutdown, fd, SHUT_WR);
+	calls_make(flow->all->session.service, &calls);
+	sent = calls_result(&calls, written);
+	if (sent > 0)
+		connection->left_bytes -= (uint64_t)sent;
+	return connection->left_bytes > 0 ? write_what_is_left(connection, now_ns) : 0;
 }
 
 /* All of a transfer has arrived, and the sender knows. */
@@ -139,16 +183,24 @@ complete(struct transfer *connection, int64_t now_ns)
 }
 
 static int
-answered(struct transfer *connection, int64_t now_ns)
+answered(struct transfer *connection, uint32_t events, int64_t now_ns)
 {
-	int error = tcp_socket_error(connection->flow->watch.fd);
+	struct sender_flow *flow = connection->flow;
+	struct pool *pool = pool_of(connection->all, flow->config);
 
-	if (error != 0)
-		return lose(connection, error, now_ns);
-	if (sender_flow_adopt(connection->flow, now_ns) < 0)
+	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
+		return lose(connection, tcp_socket_error(flow->watch.fd), now_ns);
+	if (is_plain(flow) && pool != NULL && pool->state_is_known) {
+		sender_flow_adopt_plain(flow, pool->state, now_ns);
+		return write_at_once(connection, now_ns);
+	}
+	if (sender_flow_adopt(flow, pool != NULL ? pool->state : NULL,
+			      pool != NULL && pool->state_is_known, now_ns) < 0)
 		return -1;
-	connection->flow->state = FLOW_RUNNING;
-	connection->flow->started_ns = now_ns;
+	if (pool != NULL) {
+		pool->state = flow->state_of_cc;
+		pool->state_is_known = true;
+	}
 	return write_what_is_left(connection, now_ns);
 }
 
@@ -182,13 +234,53 @@ ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct transfer *connection = flow->user;
 
 	if (flow->state == FLOW_IDLE)
-		return answered(connection, now_ns);
+		return answered(connection, events, now_ns);
 	if (connection->left_bytes > 0 && (events & EPOLLOUT) != 0 &&
 	    write_what_is_left(connection, now_ns) < 0)
 		return -1;
 	if ((events & (EPOLLERR | EPOLLRDHUP | EPOLLHUP)) == 0 || watch->fd < 0)
 		return 0;
 	return heard(connection, events, now_ns);
+}
+
+/* Opened and on its way at once: a thousand may come in a second. */
+static int
+connect_at_once(struct sender_flow *flow, int64_t now_ns)
+{
+	static const int on = 1;
+	const struct flow_config *config = flow->config;
+	struct epoll_event event = {
+		.events = EPOLLOUT | EPOLLRDHUP | EPOLLET,
+		.data.ptr = &flow->watch,
+	};
+	char name[FLOW_NAME_BYTES];
+	struct calls calls = {0};
+	int opened;
+	bool done;
+
+	opened = CALLS_ADD(&calls, socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	CALLS_ADD(&calls, setsockopt, 0, IPPROTO_TCP, TCP_CONGESTION, CALL_ARGUMENT(config->cc),
+		  strlen(config->cc));
+	calls_fd_of(&calls, 0, opened);
+	CALLS_ADD(&calls, setsockopt, 0, SOL_SOCKET, SO_REUSEADDR, CALL_ARGUMENT(&on), sizeof(on));
+	calls_fd_of(&calls, 0, opened);
+	CALLS_ADD(&calls, bind, 0, CALL_ARGUMENT(&config->source), sizeof(config->source));
+	calls_fd_of(&calls, 0, opened);
+	CALLS_ADD(&calls, connect, 0, CALL_ARGUMENT(&config->destination),
+		  sizeof(config->destination));
+	calls_fd_of(&calls, 0, opened);
+	calls_expect(&calls, -EINPROGRESS);
+	CALLS_ADD(&calls, epoll_ctl, (uint64_t)flow->all->session.loop.epoll_fd, EPOLL_CTL_ADD, 0,
+		  CALL_ARGUMENT(&event));
+	calls_fd_of(&calls, 2, opened);
+	done = calls_make(flow->all->session.service, &calls);
+	flow->watch.fd = (int)calls_result(&calls, opened);
+	flow->watch.ready = ready;
+	flow->connecting_ns = now_ns;
+	return done ? 0 :
+		      failure_set(flow->all->session.failure, EXIT_STATUS_HOST,
+				  "%s: cannot connect: %s", flow_name(config, name),
+				  strerror(calls_error(&calls)));
 }
 
 static int
@@ -216,16 +308,20 @@ transfers_start(struct transfers *all, struct sender_flow *flow, int64_t now_ns)
 	struct transfer *connection = take_idle(all, flow->config);
 
 	if (connection != NULL) {
-		carry(connection, transfer);
+		carry(connection, transfer, now_ns);
 		connection->flow->state = FLOW_RUNNING;
 		return write_what_is_left(connection, now_ns);
+	}
+	if (is_plain(flow)) {
+		carry(transfer, transfer, now_ns);
+		return connect_at_once(flow, now_ns);
 	}
 	if (sender_flow_open(flow) < 0)
 		return -1;
 	if (flow->config->kept &&
 	    tcp_socket_notify_acks(flow->watch.fd, flow->config, all->flows->session.failure) < 0)
 		return -1;
-	carry(transfer, transfer);
+	carry(transfer, transfer, now_ns);
 	return connect_now(flow, now_ns);
 }
 

@@ -25,6 +25,8 @@ struct transfer {
 struct pool {
 	const struct flow_config *like;
 	struct transfer *idle;
+	const struct cca_state *state; /* of their CCA: */
+	bool state_is_known;
 };
 
 #define POOLS_MAX 256

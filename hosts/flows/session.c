@@ -159,6 +159,7 @@ session_open(struct session *session, const struct config *config, struct failur
 		session_close(session);
 		return -1;
 	}
+	session->loop.service = session->service;
 	return 0;
 }
 

@@ -17,6 +17,7 @@ struct listener {
 	struct sink *sink;
 	struct sockaddr_in address;
 	bool grants_ecn; /* to whoever asks */
+	bool has_data;	 /* its connections come with their first data: all are transfers */
 };
 
 /* Where the datagrams of flows arrive. */
@@ -87,7 +88,7 @@ struct sink {
 	size_t open;
 	size_t closed;	    /* by the other side */
 	uint64_t strangers; /* connections that belong to no flow, refused */
-	uint64_t acks;	    /* segments that closed flows' sockets sent */
+	uint64_t acks;	    /* segments that closed flows' sockets sent, but for transfers */
 	uint64_t segments;  /* segments with data that they received */
 
 	struct record_file goodput;
@@ -133,7 +134,15 @@ int sink_datagrams_read(struct sink *sink, int64_t now_ns);
 void sink_flow_count(struct sink_flow *flow, uint64_t bytes, int64_t now_ns);
 
 /* Take over a flow's new connection. */
-int sink_flow_open(struct sink_flow *flow, int fd);
+int sink_flow_open(struct sink_flow *flow, int fd, int64_t now_ns);
+
+/* The same of a transfer's, of which so many bytes have been read already. */
+int sink_transfer_open(struct sink_flow *flow, int fd, uint64_t bytes, int64_t now_ns);
+
+/* With MSG_TRUNC the kernel drops the data of a TCP socket instead of copying it, so a read may be
+ * as large as it likes and takes everything that is there.
+ */
+#define READ_BYTES ((size_t)1 << 30)
 
 /* Read what is there of every flow, with one call where the guest's kernel serves them. */
 int sink_flows_read(struct sink *sink, int64_t now_ns);

@@ -5,14 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "sink.h"
 #include "tcp_socket.h"
-
-/*
- * With MSG_TRUNC the kernel drops the data of a TCP socket instead of copying it, so a read may
- * be as large as it likes and takes everything that is there.
- */
-#define READ_BYTES ((size_t)1 << 30)
 
 void
 sink_flow_count(struct sink_flow *flow, uint64_t bytes, int64_t now_ns)
@@ -35,9 +30,19 @@ count_segments(const struct sink_flow *flow)
 }
 
 static void
+note_closed(struct sink_flow *flow, enum sink_flow_end end)
+{
+	flow->watch.fd = -1;
+	flow->end = end;
+	flow->sink->open--;
+	flow->sink->closed++;
+}
+
+static void
 close_flow(struct sink_flow *flow, enum sink_flow_end end)
 {
-	count_segments(flow);
+	if (flow->config->bytes == 0)
+		count_segments(flow);
 	if (flow->served)
 		served_give_back(flow->sink->session.service, flow->watch.fd);
 	flow->served = false;
@@ -45,10 +50,7 @@ close_flow(struct sink_flow *flow, enum sink_flow_end end)
 		close(flow->watch.fd); /* answered in kind */
 	else
 		tcp_socket_abort(flow->watch.fd);
-	flow->watch.fd = -1;
-	flow->end = end;
-	flow->sink->open--;
-	flow->sink->closed++;
+	note_closed(flow, end);
 }
 
 static void
@@ -235,15 +237,74 @@ sink_flows_read(struct sink *sink, int64_t now_ns)
 	return sink_datagrams_read(sink, now_ns) < 0 ? -1 : read_all_served(sink);
 }
 
+/* Read what is left of a transfer, and close: the FIN comes with the last byte. */
+static int
+read_to_end(struct sink_flow *flow, int64_t now_ns)
+{
+	uint64_t left = flow->config->bytes - flow->bytes;
+	uint64_t fd = (uint64_t)flow->watch.fd;
+	struct calls calls = {0};
+	int was_read = CALLS_ADD(&calls, recvfrom, fd, 0, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+	int64_t count;
+
+	calls_expect(&calls, (int64_t)left);
+	CALLS_ADD(&calls, close, fd);
+	if (calls_make(flow->sink->session.service, &calls)) {
+		sink_flow_count(flow, left, now_ns);
+		note_closed(flow, CLOSED_BY_FIN);
+		return 0;
+	}
+	count = calls_result(&calls, was_read);
+	if (count > 0)
+		sink_flow_count(flow, (uint64_t)count, now_ns);
+	return read_socket(flow, now_ns);
+}
+
 static int
 flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 {
-	(void)events;
-	return read_flow(container_of(watch, struct sink_flow, watch), now_ns);
+	struct sink_flow *flow = container_of(watch, struct sink_flow, watch);
+	const struct flow_config *config = flow->config;
+
+	if ((events & EPOLLRDHUP) != 0 && (events & EPOLLERR) == 0 && config->bytes > 0 &&
+	    !config->kept && flow->bytes < config->bytes)
+		return read_to_end(flow, now_ns);
+	return read_flow(flow, now_ns);
 }
 
 int
-sink_flow_open(struct sink_flow *flow, int fd)
+sink_transfer_open(struct sink_flow *flow, int fd, uint64_t bytes, int64_t now_ns)
+{
+	const struct config *config = flow->sink->session.config;
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = &flow->watch};
+	uint64_t left = flow->config->bytes > bytes ? flow->config->bytes - bytes : 1;
+	int mark = left < config->read_bytes ? (int)left : (int)config->read_bytes;
+	struct goodput_record record = {.t_ns = now_ns, .flow = flow->config->flow, .bytes = bytes};
+	struct calls calls = {0};
+
+	flow->watch.fd = fd;
+	flow->watch.ready = flow_readable;
+	flow->end = STILL_OPEN;
+	flow->sink->open++;
+	if (bytes > 0)
+		sink_flow_count(flow, bytes, now_ns);
+	if (bytes > 0 && flow->config->kept &&
+	    record_file_append(&flow->sink->kept_reads, &record, sizeof(record),
+			       flow->sink->session.failure) < 0)
+		return -1;
+	CALLS_ADD(&calls, epoll_ctl, (uint64_t)flow->sink->session.loop.epoll_fd, EPOLL_CTL_ADD,
+		  (uint64_t)fd, CALL_ARGUMENT(&event));
+	if (!flow->config->kept && bytes > 0 && mark > 1)
+		CALLS_ADD(&calls, setsockopt, (uint64_t)fd, SOL_SOCKET, SO_RCVLOWAT,
+			  CALL_ARGUMENT(&mark), sizeof(mark));
+	return calls_make(flow->sink->session.service, &calls) ?
+		       0 :
+		       failure_set(flow->sink->session.failure, EXIT_STATUS_HOST,
+				   "cannot watch a connection: %s", strerror(calls_error(&calls)));
+}
+
+int
+sink_flow_open(struct sink_flow *flow, int fd, int64_t now_ns)
 {
 	const struct config *config = flow->sink->session.config;
 	bool owes = flow->owes_cookie;
@@ -253,7 +314,9 @@ sink_flow_open(struct sink_flow *flow, int fd)
 	flow->end = STILL_OPEN;
 	flow->sink->open++;
 	if (flow->config->bytes > 0)
-		return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN | EPOLLRDHUP);
+		return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN | EPOLLRDHUP) < 0 ?
+			       -1 :
+			       read_socket(flow, now_ns);
 	if (wake_at(flow, owes ? IPERF3_COOKIE_BYTES : data_mark(config)) < 0)
 		return -1;
 	return owes ? loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN) :

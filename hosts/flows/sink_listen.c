@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "calls.h"
 #include "sink.h"
 #include "tcp_socket.h"
 
@@ -35,7 +36,8 @@ find_flow(const struct listener *listener, const struct sockaddr_in *peer)
 }
 
 static int
-connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *peer)
+connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *peer,
+		   int64_t now_ns)
 {
 	struct server *server = sink_find_server(listener->sink, peer, &listener->address);
 	struct sink_flow *flow = find_flow(listener, peer);
@@ -51,7 +53,7 @@ connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *
 	if (listener->grants_ecn &&
 	    tcp_socket_set_cc(fd, flow->config, listener->sink->session.failure) < 0)
 		return -1;
-	return sink_flow_open(flow, fd);
+	return sink_flow_open(flow, fd, now_ns);
 }
 
 static bool
@@ -60,19 +62,54 @@ is_transient(int error)
 	return error == EAGAIN || error == EINTR || error == ECONNABORTED || error == EPROTO;
 }
 
+/* A transfer's connection and its first data, at once. */
+static int
+take_transfer(struct listener *listener, int64_t now_ns)
+{
+	struct session *session = &listener->sink->session;
+	struct sockaddr_in peer;
+	socklen_t length = sizeof(peer);
+	struct sink_flow *flow;
+	struct calls calls = {0};
+	int accepted, was_read, fd;
+
+	accepted = CALLS_ADD(&calls, accept4, (uint64_t)listener->watch.fd, CALL_ARGUMENT(&peer),
+			     CALL_ARGUMENT(&length), SOCK_NONBLOCK | SOCK_CLOEXEC);
+	was_read = CALLS_ADD(&calls, recvfrom, 0, 0, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+	calls_fd_of(&calls, 0, accepted);
+	calls_make(session->service, &calls);
+	fd = (int)calls_result(&calls, accepted);
+	if (fd < 0)
+		return is_transient(-fd) ?
+			       0 :
+			       failure_set(session->failure, EXIT_STATUS_HOST,
+					   "cannot accept a connection: %s", strerror(-fd));
+	flow = find_flow(listener, &peer);
+	if (flow == NULL) {
+		listener->sink->strangers++;
+		tcp_socket_abort(fd);
+		return 0;
+	}
+	return sink_transfer_open(
+		flow, fd,
+		calls_result(&calls, was_read) > 0 ? (uint64_t)calls_result(&calls, was_read) : 0,
+		now_ns);
+}
+
 static int
 listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 {
 	struct listener *listener = container_of(watch, struct listener, watch);
 	struct sockaddr_in peer;
 	socklen_t length = sizeof(peer);
-	int fd =
-		accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd;
 
 	(void)events;
-	(void)now_ns;
+	if (listener->has_data)
+		return take_transfer(listener, now_ns);
+	fd = accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0)
-		return connection_arrived(listener, fd, &peer);
+		return connection_arrived(listener, fd, &peer, now_ns);
 	return is_transient(errno) ? 0 :
 				     failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
 						 "cannot accept a connection: %s", strerror(errno));
@@ -109,6 +146,16 @@ any_asks_for_ecn(const struct sink *sink, const struct sockaddr_in *address)
 	return false;
 }
 
+static bool
+all_are_transfers(const struct sink *sink, const struct sockaddr_in *address)
+{
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].config->bytes == 0 &&
+		    same_address(&sink->flows[i].config->destination, address))
+			return false;
+	return sink->server_count == 0;
+}
+
 static int
 listen_on(struct sink *sink, const struct sockaddr_in *address)
 {
@@ -124,6 +171,9 @@ listen_on(struct sink *sink, const struct sockaddr_in *address)
 	if (listener->watch.fd < 0)
 		return -1;
 	sink->listener_count++;
+	listener->has_data = !listener->grants_ecn && all_are_transfers(sink, address);
+	if (listener->has_data)
+		tcp_socket_accept_with_data(listener->watch.fd);
 	if (listener->grants_ecn &&
 	    tcp_socket_ask_for_ecn(listener->watch.fd, sink->session.failure) < 0)
 		return -1;

@@ -146,6 +146,14 @@ tcp_socket_send_at_once(int fd)
 	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+void
+tcp_socket_accept_with_data(int fd)
+{
+	const int seconds = 60; /* after which it is there without, which does no harm */
+
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds));
+}
+
 int
 tcp_socket_wake_at(int fd, unsigned int bytes)
 {

@@ -39,6 +39,9 @@ int tcp_socket_open_control(const struct sockaddr_in *source, struct failure *fa
 /* Send small messages at once. */
 int tcp_socket_send_at_once(int fd);
 
+/* A listening socket has a connection when its first data is there: one wake-up less. */
+void tcp_socket_accept_with_data(int fd);
+
 /* A socket is readable when so many bytes wait. */
 int tcp_socket_wake_at(int fd, unsigned int bytes);
 

@@ -20,6 +20,8 @@
 #include <linux/version.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include <asm/unistd.h>
+#include <sysdep/syscalls.h>
 #include "nashbed_flows.h"
 
 #define READ_BYTES (1u << 30)
@@ -361,6 +363,55 @@ static int for_rows(struct list_head *flows, unsigned int what, const void __use
 	return err;
 }
 
+typedef long call_t(long, long, long, long, long, long);
+
+static void make_call(struct nashbed_flows_call *calls, struct nashbed_flows_call *call)
+{
+	call_t *function = (call_t *)sys_call_table[call->number];
+	u64 *a = call->arguments;
+
+	if (call->fd_of >= 0)
+		a[call->fd_argument] = calls[call->fd_of].result;
+	call->result = function(a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static bool is_call(const struct nashbed_flows_call *call, u64 earlier)
+{
+	return call->number >= 0 && call->number < NR_syscalls && call->fd_of < (s64)earlier &&
+	       call->fd_argument < 6;
+}
+
+static bool is_as_expected(const struct nashbed_flows_call *call)
+{
+	return call->expected == NASHBED_FLOWS_ANY ? call->result >= 0
+						   : call->result == call->expected;
+}
+
+static long make_calls(const void __user *from)
+{
+	struct nashbed_flows_call calls[NASHBED_FLOWS_CALLS_MAX];
+	struct nashbed_flows_rows rows;
+	u64 made = 0;
+
+	if (copy_from_user(&rows, from, sizeof(rows)))
+		return -EFAULT;
+	if (rows.count > NASHBED_FLOWS_CALLS_MAX)
+		return -EINVAL;
+	if (copy_from_user(calls, (void __user *)(uintptr_t)rows.rows,
+			   rows.count * sizeof(calls[0])))
+		return -EFAULT;
+	while (made < rows.count) {
+		if (!is_call(&calls[made], made))
+			return -EINVAL;
+		make_call(calls, &calls[made]);
+		if (!is_as_expected(&calls[made++]))
+			break;
+	}
+	return copy_to_user((void __user *)(uintptr_t)rows.rows, calls, made * sizeof(calls[0]))
+		       ? -EFAULT
+		       : (long)made;
+}
+
 static long flows_ioctl(struct file *file, unsigned int what, unsigned long argument)
 {
 	void __user *from = (void __user *)argument;
@@ -373,6 +424,8 @@ static long flows_ioctl(struct file *file, unsigned int what, unsigned long argu
 		return copy_from_user(&order, from, sizeof(order)) ? -EFAULT : take(flows, order);
 	case NASHBED_FLOWS_GIVE_BACK:
 		return copy_from_user(&fd, from, sizeof(fd)) ? -EFAULT : give_back_fd(flows, fd);
+	case NASHBED_FLOWS_CALL:
+		return make_calls(from);
 	case NASHBED_FLOWS_READ:
 	case NASHBED_FLOWS_SAMPLE:
 		return for_rows(flows, what, from);

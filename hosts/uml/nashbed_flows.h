@@ -60,6 +60,22 @@ struct nashbed_flows_rows {
 	__u64 count;
 };
 
+/*
+ * A system call of several that are made at once: what changes to and from a process is most of
+ * what a system call takes here.
+ */
+struct nashbed_flows_call {
+	__s64 number;
+	__u64 arguments[6];
+	__s64 expected; /* another result ends the list; NASHBED_FLOWS_ANY: an error does */
+	__s64 result;
+	__s32 fd_of;	   /* one argument is the result of that call of the list; negative: none */
+	__u32 fd_argument; /* which one */
+};
+
+#define NASHBED_FLOWS_ANY (-4096)
+#define NASHBED_FLOWS_CALLS_MAX 16u
+
 #define NASHBED_FLOWS_TAKE _IOW('n', 1, struct nashbed_flows_take)
 /* Give a socket back, as it was: before it is closed. */
 #define NASHBED_FLOWS_GIVE_BACK _IOW('n', 2, __s32)
@@ -67,5 +83,7 @@ struct nashbed_flows_rows {
 #define NASHBED_FLOWS_READ _IOW('n', 3, struct nashbed_flows_rows)
 /* Rows are struct nashbed_flows_sample. */
 #define NASHBED_FLOWS_SAMPLE _IOW('n', 4, struct nashbed_flows_rows)
+/* Make these calls, one after the other; returns how many. Rows are struct nashbed_flows_call. */
+#define NASHBED_FLOWS_CALL _IOW('n', 5, struct nashbed_flows_rows)
 
 #endif
