@@ -47,6 +47,7 @@ from .target import Arrivals, LimitCounts
 from .traffic import (
     OF_MIX,
     ArrivalSpec,
+    CompletionTime,
     Connections,
     SizeSpec,
     check_background_start,
@@ -469,7 +470,7 @@ class ThroughputBound(Place):
 
 
 class DelayBound(Place):
-    """Mean queueing delay of a setting, of one mix or over all its mixes.
+    """Mean queueing delay of a setting, or a time of its transfers, of one mix or over all.
 
     Attributes:
         metric: What is bounded.
@@ -478,7 +479,7 @@ class DelayBound(Place):
         max: Largest allowed delay.
     """
 
-    metric: Literal["mean_queueing_delay"]
+    metric: Literal["mean_queueing_delay"] | CompletionTime
     mix: dict[StrategyName, Count] | None = None
     min: Duration
     max: Duration
@@ -521,7 +522,7 @@ class ShareBound(Place):
 
 
 class LossBound(Place):
-    """Share of the packets that the queue dropped or marked, or of the payload sent again.
+    """Share of packets dropped or marked, of payload sent again, or of transfers not completed.
 
     Attributes:
         metric: What is bounded.
@@ -530,7 +531,7 @@ class LossBound(Place):
         max: Largest allowed share.
     """
 
-    metric: Literal["loss_rate", "mark_rate", "retransmit_share"]
+    metric: Literal["loss_rate", "mark_rate", "retransmit_share", "unfinished_transfers"]
     mix: dict[StrategyName, Count]
     min: Share = Share(0)
     max: Share = Share(10**9)
