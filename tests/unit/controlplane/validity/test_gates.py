@@ -601,3 +601,36 @@ def test_a_flow_need_not_be_seen_while_it_pauses_on_purpose(
     scenario = scenario.model_copy(update={"flows": (group,)})
     changed = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
     assert gates.flows_overlapped(changed).passed is passes
+
+
+def of_transfer(trial: TrialMeasurement, **changes: Any) -> TrialMeasurement:
+    """The same trial with a transfer for its flow; what its sender reports is changed."""
+    one = replace(flow(0, "cubic"), mixed=False, size_bytes=200_000)
+    return with_sender(replace(trial, attempt=replace(trial.attempt, flows=(one,))), **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "passes"),
+    [
+        ({"start_ns": 150 * MS, "end_ns": 200 * MS}, True),
+        ({"start_ns": None, "end_ns": None}, True),  # still in its handshake at the end
+        ({"error": "Connection timed out"}, True),  # starved
+        ({"error": "Connection reset by peer"}, False),
+        ({"error": "Connection refused"}, False),
+    ],
+)
+def test_a_transfer_may_come_and_end_in_the_window(
+    trial: TrialMeasurement, changes: dict[str, Any], passes: bool
+) -> None:
+    trial.evidence.edges.first[:] = trial.evidence.edges.last[:] = False
+    assert gates.flows_overlapped(of_transfer(trial, **changes)).passed is passes
+
+
+@pytest.mark.parametrize(("connected_ns", "passes"), [(None, True), (2, False)])
+def test_of_transfers_only_those_that_were_connected_are_read_back(
+    trial: TrialMeasurement, connected_ns: int | None, passes: bool
+) -> None:
+    other = of_transfer(trial, cc_applied="reno", ecn=True, connect_ns=connected_ns)
+    other = replace(other, ready=())
+    assert gates.congestion_control(other).passed is passes
+    assert gates.ecn(other).passed is passes
