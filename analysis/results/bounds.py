@@ -156,13 +156,13 @@ def _throughput_words(bound: ThroughputBound) -> str:
 
 
 def _delay(bound: DelayBound, where: Where) -> Value:
-    means = [c.estimate(bound.metric) for c in where.cells(bound.mix)]
+    means = [c.estimate("mean_queueing_delay") for c in where.cells(bound.mix)]
     return _mean((e.mean for e in means if e is not None), 1e3, "mix")
 
 
 def _delay_words(bound: DelayBound) -> str:
     place = EVERYWHERE if bound.mix is None else _mix_text(bound.mix)
-    return f"{bound.metric.replace('_', ' ')} {bound.min} to {bound.max}, {place}"
+    return f"mean queueing delay {bound.min} to {bound.max}, {place}"
 
 
 def _rtt(bound: RttBound, where: Where) -> Value:

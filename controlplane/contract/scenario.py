@@ -47,7 +47,6 @@ from .target import Arrivals, LimitCounts
 from .traffic import (
     OF_MIX,
     ArrivalSpec,
-    CompletionTime,
     Connections,
     SizeSpec,
     check_background_start,
@@ -470,7 +469,7 @@ class ThroughputBound(Place):
 
 
 class DelayBound(Place):
-    """Mean queueing delay of a setting, or a time of its transfers, of one mix or over all.
+    """Mean queueing delay of a setting, of one mix or over all its mixes.
 
     Attributes:
         metric: What is bounded.
@@ -479,7 +478,7 @@ class DelayBound(Place):
         max: Largest allowed delay.
     """
 
-    metric: Literal["mean_queueing_delay"] | CompletionTime
+    metric: Literal["mean_queueing_delay"]
     mix: dict[StrategyName, Count] | None = None
     min: Duration
     max: Duration
@@ -522,7 +521,7 @@ class ShareBound(Place):
 
 
 class LossBound(Place):
-    """Share of packets dropped or marked, of payload sent again, or of transfers not completed.
+    """Share of the packets that the queue dropped or marked, or of the payload sent again.
 
     Attributes:
         metric: What is bounded.
@@ -531,7 +530,7 @@ class LossBound(Place):
         max: Largest allowed share.
     """
 
-    metric: Literal["loss_rate", "mark_rate", "retransmit_share", "unfinished_transfers"]
+    metric: Literal["loss_rate", "mark_rate", "retransmit_share"]
     mix: dict[StrategyName, Count]
     min: Share = Share(0)
     max: Share = Share(10**9)

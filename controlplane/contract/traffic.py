@@ -109,13 +109,6 @@ class ListedSizes(ContractModel):
 
 SizeSpec = LogNormalSizes | ListedSizes | Size
 Connections = Literal["new", "kept"]
-CompletionTime = Literal[
-    "flow_completion_time",
-    "median_flow_completion_time",
-    "p95_flow_completion_time",
-    "p99_flow_completion_time",
-]
-"""Metrics of transfers that are times."""
 
 
 def check_size(size: Size, key: str) -> None:
