@@ -23,10 +23,10 @@ from tests.e2e.conftest import NASHBED, Nashbed, digests, records
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
-TEN = "sweep: {mixes: all, buffer: [1bdp, 2bdp]}\n"
-"""Five mixes of four flows, two buffers."""
-FORTY = f"{TEN}trials: 4\n"
-"""With repetitions, where something is to happen in the middle."""
+FIVE = "sweep: {mixes: all}\n"
+"""Five mixes of four flows."""
+FORTY = "sweep: {mixes: all, buffer: [1bdp, 2bdp]}\ntrials: 4\n"
+"""With two buffers and repetitions, where something is to happen in the middle."""
 ADAPTIVE = "equilibrium: {search: adaptive}\n"
 PATIENCE_S = 120.0
 
@@ -103,9 +103,9 @@ def worker_process(serving_process: Any) -> int | None:
 
 
 def test_whoever_runs_what_the_tables_are_the_same(nashbed: Nashbed) -> None:
-    scenario, port = sweep(nashbed, TEN), free_port()
+    scenario, port = sweep(nashbed, FIVE), free_port()
     one = digests(run_on(nashbed, "local:1", scenario))
-    assert len(trials_of(one)) == 10
+    assert len(trials_of(one)) == 5
     assert digests(run_on(nashbed, "local:2", scenario)) == one
     with scheduler(port), worker(port), worker(port):
         run_dir = run_on(nashbed, f"tcp://127.0.0.1:{port}", scenario)
@@ -163,7 +163,7 @@ def kill_after_each_trial(
 
 
 def test_a_client_that_is_killed_goes_on_where_it_was(nashbed: Nashbed) -> None:
-    scenario, port = sweep(nashbed, TEN), free_port()
+    scenario, port = sweep(nashbed, FIVE), free_port()
     where = f"tcp://127.0.0.1:{port}"
     with scheduler(port), worker(port), worker(port):
         undisturbed = digests(run_on(nashbed, where, scenario))
@@ -173,18 +173,18 @@ def test_a_client_that_is_killed_goes_on_where_it_was(nashbed: Nashbed) -> None:
         )
         wait_for(lambda: len(set(nashbed.run_dirs()) - before) == 1, "no run directory")
         (run_dir,) = set(nashbed.run_dirs()) - before
-        wait_for(lambda: len(records(run_dir)) >= 3, "no trial ended")
+        wait_for(lambda: len(records(run_dir)) >= 2, "no trial ended")
         process.kill()
         process.communicate()
         kept = {path: path.read_bytes() for path in run_dir.glob("trials/b*/*")}
-        assert 3 <= len(records(run_dir)) < 10
+        assert 2 <= len(records(run_dir)) < 5
         nashbed.call("resume", str(run_dir), "--on", where, "--no-report")
     assert digests(run_dir) == undisturbed
     assert all(path.read_bytes() == content for path, content in kept.items())
 
 
 def test_a_scheduler_that_restarts(nashbed: Nashbed) -> None:
-    scenario, port = sweep(nashbed, TEN), free_port()
+    scenario, port = sweep(nashbed, FIVE), free_port()
     where = f"tcp://127.0.0.1:{port}"
     with worker_that_waits(port):
         with scheduler(port) as running:
@@ -193,7 +193,7 @@ def test_a_scheduler_that_restarts(nashbed: Nashbed) -> None:
             )
             wait_for(lambda: len(nashbed.run_dirs()) == 1, "no run directory")
             (run_dir,) = nashbed.run_dirs()
-            wait_for(lambda: len(records(run_dir)) >= 3, "no trial ended")
+            wait_for(lambda: len(records(run_dir)) >= 2, "no trial ended")
             running.kill()
             _, err = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == EXIT_HOST, err
@@ -201,7 +201,7 @@ def test_a_scheduler_that_restarts(nashbed: Nashbed) -> None:
             assert f"to continue: nashbed resume {run_dir}" in err
         with scheduler(port):
             nashbed.call("resume", str(run_dir), "--on", where, "--no-report")
-    assert len(trials_of(digests(run_dir))) == 10
+    assert len(trials_of(digests(run_dir))) == 5
 
 
 def worker_that_waits(port: int) -> Any:
@@ -210,7 +210,7 @@ def worker_that_waits(port: int) -> Any:
 
 
 def test_ctrl_c_stops_and_resume_goes_on(nashbed: Nashbed) -> None:
-    scenario = sweep(nashbed, TEN)
+    scenario = sweep(nashbed, FIVE)
     process = nashbed.start(
         "run", str(scenario), "--on", "local:1", "--out", str(nashbed.results), "--no-report"
     )
@@ -222,7 +222,7 @@ def test_ctrl_c_stops_and_resume_goes_on(nashbed: Nashbed) -> None:
     assert process.returncode == EXIT_INTERRUPTED, err
     assert "Traceback" not in err
     nashbed.call("resume", str(run_dir), "--no-report")  # on this machine
-    assert len(trials_of(digests(run_dir))) == 10
+    assert len(trials_of(digests(run_dir))) == 5
 
 
 def test_a_worker_without_the_kernel_is_given_it(nashbed: Nashbed, tmp_path: Path) -> None:

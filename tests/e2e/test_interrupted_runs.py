@@ -17,7 +17,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
-KILLS = 10
+KILLS = 6
 
 
 def five_trials(nashbed: Nashbed, repetitions: int = 1) -> list[str]:
