@@ -144,6 +144,8 @@ def _share_of_bbr(found: SettingEquilibria) -> float | None:
         return None
     if found.table.pairs or setting.random_loss_ppb or not setting.is_droptail:
         return None
+    if setting.rtt_range_ns or setting.back:
+        return None
     ends = () if found.ends is None else found.ends.intervals
     second = [interval.at for interval in ends if interval.sure and interval.at is not None]
     if not second:

@@ -55,6 +55,22 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
         setting.random_loss_ppb is None and any(g.random_loss.ppb for g in scenario.flows)
     ):
         return "its packets are lost at random"
+    return problem_of_path(scenario, setting)
+
+
+def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
+    """Why the models do not speak of flows on such paths; None if they do.
+
+    Args:
+        scenario: Says what paths do.
+        setting: The setting.
+    """
+    if setting.back is not None:
+        return "its way back has a queue, and models know none there"
+    if setting.rtt_range_ns is not None:
+        return "its paths change or jitter, and models know a constant base RTT"
+    if any(group.loss or group.back.loss or group.back.random_loss.ppb for group in scenario.flows):
+        return "its packets are lost in bursts or on the way back"
     return None
 
 

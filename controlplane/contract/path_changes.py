@@ -228,6 +228,10 @@ class ReturnPath(Way):
             raise ValueError(
                 f"random_loss: {self.random_loss} drops every packet; write less than 100%"
             )
+        if self.random_loss.ppb and self.loss is not None:
+            raise ValueError(
+                "random_loss: `loss` has it as 1-k, what the good state loses; remove it"
+            )
         return self
 
 

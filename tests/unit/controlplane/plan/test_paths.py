@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Share
 from nashbed.controlplane.plan.attempt import drain_ns
 from nashbed.controlplane.plan.paths import group_delays
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with
 
 MS = 10**6
@@ -42,6 +43,10 @@ def with_path(keys: str) -> Scenario:
         ),
         ("return: {delay: 11ms}", "return.delay: is longer than base_rtt"),
         ("return: {random_loss: 100%}", "random_loss: 100% drops every packet"),
+        (
+            "return: {random_loss: 1%, loss: {gilbert: {p: 1%}}}",
+            "random_loss: `loss` has it as 1-k",
+        ),
         ("reorder: {share: 101%, by: 5ms}", "share: 101% is out of range"),
         ("reorder: {share: 1%, by: 11s}", "by: 11s is out of range; write up to 10s"),
         ("jitter: {uniform: 1ms, normal: 1ms}", "has uniform and normal; write one of"),
@@ -135,6 +140,42 @@ def test_quantiles_of_distributions() -> None:
     exponential = Jitter.model_validate({"exponential": "1ms"}).points_ns
     assert exponential[128] == pytest.approx(0.6931 * MS, rel=1e-4)
     assert exponential[-1] == 4 * MS
+
+
+@pytest.mark.parametrize(
+    ("back", "problem"),
+    [
+        ("{rate: 0mbit, buffer: 50pkt}", "rate: must be more than 0"),
+        ("{rate: 1mbit, buffer: 0pkt}", "buffer: 0pkt holds no packet"),
+        ("{rate: 1mbit, buffer: 1bdp}", "buffer: 1bdp: write it in bytes or packets"),
+    ],
+)
+def test_a_way_back_that_cannot_be(back: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=rf"bottleneck.return.*{problem}"):
+        scenario_with("buffer: 2bdp}", f"buffer: 2bdp, return: {back}}}")
+
+
+def test_the_way_back_is_asked_for_only_where_it_is_written(testbed: Testbed) -> None:
+    slow = scenario_with("2bdp}", "2bdp, overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}}")
+    trial = plan_of(slow, testbed).trials[0]
+    back = trial.program.back
+    assert back is not None
+    assert (back.rate_bps, back.limit.value, back.overhead_bytes) == (10**6, 50, 24)
+    # 50 acknowledgements with every option, and their overhead, at 1 Mbit/s.
+    assert back.longest_ns == 50 * (134 + 24) * 8 * 1000
+    plain = scenario_with("2bdp}", "2bdp, overhead: 24B}")
+    before = plan_of(plain, testbed).trials[0]
+    assert "back" not in before.program.model_dump()
+    assert drain_ns(slow, trial) == drain_ns(plain, before) + back.longest_ns
+
+
+def test_a_target_without_a_queue_on_the_way_back_refuses_it(testbed: Testbed) -> None:
+    slow = scenario_with("2bdp}", "2bdp, return: {rate: 1mbit, buffer: 50pkt}}")
+    can = dpdk_capabilities(testbed.dataplane).model_copy(
+        update={"target": "bmv2", "return_queue": False}
+    )
+    with pytest.raises(ConfigError, match=r"bottleneck.return: target bmv2 has no queue"):
+        plan_of(slow, testbed, can)
 
 
 def test_the_mean_loss_of_bursts() -> None:

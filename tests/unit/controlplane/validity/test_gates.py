@@ -27,10 +27,12 @@ from nashbed.controlplane.contract.messages import (
     TelemetryTotals,
     TimerLateness,
 )
+from nashbed.controlplane.contract.path_changes import Reorder
 from nashbed.controlplane.contract.plan import PlannedTrial
 from nashbed.controlplane.contract.records import FLOW_SAMPLE
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
+from nashbed.controlplane.contract.units import Duration, Share
 from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
@@ -221,6 +223,28 @@ def test_every_gate_has_a_name_of_its_own(trial: TrialMeasurement) -> None:
 def test_any_loss_outside_the_bottleneck_fails(trial: TrialMeasurement) -> None:
     gate = gates.no_other_loss(replace(trial, losses={"a": 0, "ring x": 3, "port y": 2}))
     assert (gate.passed, gate.value, gate.detail) == (False, 5, "ring x 3; port y 2")
+
+
+def reordered(trial: TrialMeasurement) -> TrialMeasurement:
+    """The trial with a path that reorders, of which TCP discarded three packets for their age."""
+    group = trial.attempt.scenario.flows[0].model_copy(
+        update={"reorder": Reorder(share=Share(10**8), by=Duration(5 * MS))}
+    )
+    scenario = trial.attempt.scenario.model_copy(update={"flows": (group,)})
+    attempt = replace(trial.attempt, scenario=scenario)
+    return replace(trial, attempt=attempt, losses={"rcv PAWSEstab": 3, "ring x": 0})
+
+
+def test_what_tcp_discards_of_a_reordered_path_is_no_loss_of_the_hosts(
+    trial: TrialMeasurement,
+) -> None:
+    gate = gates.no_other_loss(reordered(trial))
+    assert gate.passed
+    assert gate.detail.endswith("TCP discarded 3 reordered packets for their age (PAWS)")
+    in_order = replace(trial, losses={"rcv PAWSEstab": 3})
+    assert not gates.no_other_loss(in_order).passed
+    other = replace(reordered(trial), losses={"rcv PAWSEstab": 3, "ring x": 1})
+    assert (gates.no_other_loss(other).passed, gates.no_other_loss(other).value) == (False, 1)
 
 
 def test_a_link_that_was_lost_fails(trial: TrialMeasurement) -> None:
