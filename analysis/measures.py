@@ -19,6 +19,7 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from .align import load_trial
+from .align.course import PathCourse
 from .align.data import Bursts, TrialData
 from .errors import NotMeasuredError
 from .metrics import METRICS, metric_named
@@ -48,6 +49,7 @@ class TrialMeasures:
         bursts: Bursts that came to one of several queues (None: there is one queue).
         completions: Its finite transfers (None: there are none).
         responses: What came after each change of its path.
+        course: What its path does over time (None: nothing).
     """
 
     trial: SealedTrial
@@ -62,6 +64,7 @@ class TrialMeasures:
     bursts: Bursts | None = None
     completions: Completions | None = None
     responses: tuple[ChangeResponse, ...] = ()
+    course: PathCourse | None = None
 
     @property
     def settled(self) -> bool | None:
@@ -298,6 +301,7 @@ def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
         bursts=data.bursts,
         completions=_or_none(completions_of, data),
         responses=_or_none(responses_of, data) or (),
+        course=data.course,
     )
 
 

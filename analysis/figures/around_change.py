@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.records import KIND_DEPARTED
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
-from ..align.course import PathChange, PathCourse, course_of
+from ..align.course import PathChange, PathCourse
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from .style import INK, MUTED, WIDE, colour_of, legend_below, new_figure
@@ -53,7 +53,7 @@ def draw_around_change(
     Raises:
         RunError: The postcards are damaged.
     """
-    course = course_of(trial.trial.record, measures.run.scenario)
+    course = trial.course
     if course is None or not trial.trial.has("postcards"):
         return None
     low, high = span_ns

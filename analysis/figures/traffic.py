@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from nashbed.controlplane.contract.trial import Setting
 
-from ..align.course import course_of
 from ..measures import RunMeasures, TrialMeasures
 from ..results.harm import harm_of_run
 from ..results.transfers import ALL_SIZES, transfers_of_run
@@ -90,8 +89,7 @@ def _spread(items: list[Item]) -> list[Item]:
 
 def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
     """Of a trial whose path changes and that gets figures of its own."""
-    label, record = trial.trial.setting.label, trial.trial.record
-    course = course_of(record, measures.run.scenario)
+    label, record, course = trial.trial.setting.label, trial.trial.record, trial.course
     if course is None:
         return
     mix = state_text(trial.state, measures.strategies, measures.group_names)
