@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .course import StrategyName
 from .harm import HarmedMetric
 from .model import Name
 from .place import Count, Place
 from .units import Duration, Share
+
+OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_to_use_capacity")
+"""How the names of those metrics end that are of all flows of a trial together."""
 
 
 class TrafficBound(Place):
@@ -26,6 +29,16 @@ class TrafficBound(Place):
     mix: dict[StrategyName, Count] | None = None
     strategy: StrategyName | None = None
     group: Name | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        metric = getattr(self, "metric", "")
+        if not metric.endswith(OF_TRIALS):
+            return self
+        for key in ("strategy", "group"):
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key}: {metric} is that of the whole trial; remove `{key}`")
+        return self
 
 
 class TimeBound(TrafficBound):

@@ -177,6 +177,12 @@ def test_bounds(run: Path, what: dict[str, Any], value: float | None, passed: bo
     assert found.passed is passed
 
 
+def test_a_bound_on_the_whole_trial_names_no_flows() -> None:
+    wrong = {"metric": "p95_slowdown", "group": "main", "max": 2}
+    with pytest.raises(ValueError, match="p95_slowdown is that of the whole trial; remove `group`"):
+        Scenario.model_validate({**SCENARIO, "acceptance": [wrong]})
+
+
 def test_other_runs_have_none_of_it(whole_run: Path, tmp_path: Path) -> None:
     plain = measure_run(whole_run)
     assert "slowdown" not in plain.metrics
