@@ -23,6 +23,7 @@ from nashbed.controlplane.contract.scenario import (
     ThroughputBound,
 )
 from nashbed.controlplane.contract.traffic_bounds import (
+    BitrateBound,
     HarmBound,
     PartBound,
     SlowdownBound,
@@ -374,6 +375,11 @@ READINGS: dict[type, Reading] = {
         _harm,
         lambda b: (b.min, b.max, ""),
         lambda b: f"harm by {b.by} in {b.of.replace('_', ' ')}",
+    ),
+    BitrateBound: Reading(
+        _traffic(1e-6),
+        lambda b: (b.min.bps / 1e6, None if b.max is None else b.max.bps / 1e6, "Mbit/s"),
+        _traffic_words,
     ),
     SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),
     ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),

@@ -196,6 +196,11 @@ class Media(ContractModel):
             return self.packet.bytes
         return self.rate.bps * self.every.ns // (8 * 10**9)
 
+    def packets(self, time_ns: int) -> int:
+        """The most packets of a flow in a time."""
+        per_frame = -(-self.frame_bytes // self.packet.bytes) + 1
+        return (time_ns // (self.every.ns if self.every else self.gap_ns) + 1) * per_frame
+
     @property
     def gap_ns(self) -> int:
         """Mean time from one packet to the next."""

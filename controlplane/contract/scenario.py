@@ -54,7 +54,14 @@ from .traffic import (
     check_order,
     most_flows,
 )
-from .traffic_bounds import HarmBound, PartBound, SlowdownBound, TimeBound, TrafficBound
+from .traffic_bounds import (
+    BitrateBound,
+    HarmBound,
+    PartBound,
+    SlowdownBound,
+    TimeBound,
+    TrafficBound,
+)
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -639,7 +646,8 @@ AcceptanceBound = Annotated[
     | TimeBound
     | PartBound
     | SlowdownBound
-    | HarmBound,
+    | HarmBound
+    | BitrateBound,
     Field(discriminator="metric"),
 ]
 

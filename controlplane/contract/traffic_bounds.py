@@ -10,7 +10,7 @@ from .course import StrategyName
 from .harm import HarmedMetric
 from .model import Name
 from .place import Count, Place
-from .units import Duration, Share
+from .units import Duration, Rate, Share
 
 OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_to_use_capacity")
 """How the names of those metrics end that are of all flows of a trial together."""
@@ -62,6 +62,7 @@ class TimeBound(TrafficBound):
         "convergence_time",
         "time_to_use_capacity",
         "longest_starvation",
+        "video_startup",
     ]
     min: Duration = Duration(0)
     max: Duration | None = None
@@ -76,7 +77,9 @@ class PartBound(TrafficBound):
         max: Largest allowed share.
     """
 
-    metric: Literal["starved_share", "unfinished_transfers", "datagram_loss_rate"]
+    metric: Literal[
+        "starved_share", "unfinished_transfers", "datagram_loss_rate", "rebuffering_share"
+    ]
     min: Share = Share(0)
     max: Share = Share(10**9)
 
@@ -111,3 +114,17 @@ class HarmBound(Place):
     by: StrategyName
     min: Annotated[float, Field(le=1)] = -1e9
     max: Annotated[float, Field(le=1)] = 1.0
+
+
+class BitrateBound(TrafficBound):
+    """The bitrate of video.
+
+    Attributes:
+        metric: What is bounded.
+        min: Smallest allowed bitrate.
+        max: Largest allowed bitrate; left out: no bound.
+    """
+
+    metric: Literal["video_bitrate"]
+    min: Rate = Rate(0)
+    max: Rate | None = None

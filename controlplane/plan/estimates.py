@@ -261,7 +261,8 @@ def raw_bytes(scenario: Scenario, trials: Sequence[PlannedTrial], lanes: int) ->
 def _trial_packets(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of the packets that reach the bottleneck in a trial."""
     full = bytes_in_flight(setting.rate_bps, scenario.longest.ns) // PACKET_BYTES
-    return int(full * PACKETS_PER_FULL_PACKET) + 1000
+    media = sum(g.udp.packets(scenario.longest.ns) * g.count for g in scenario.flows if g.udp)
+    return int(full * PACKETS_PER_FULL_PACKET) + media + 1000
 
 
 def _kept_records(scenario: Scenario, setting: Setting) -> int:

@@ -129,3 +129,5 @@ def test_media_says_how_much_a_frame_has() -> None:
     told: dict[str, Any] = {"rate": "1mbit", "packet": "200B", "every": "20ms"}
     media = Media.model_validate(told)
     assert (media.frame_bytes, media.gap_ns) == (2500, 1_600_000)
+    # 51 frames of 13 packets, or one more where a rest was carried over.
+    assert media.packets(10**9) == 51 * 14
