@@ -182,7 +182,7 @@ class FlowGroup(ChangingPath):
     """
 
     name: Name
-    count: Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)] = 0
+    count: Count = 0
     base_rtt: Duration
     start_offset: Duration = Duration(0)
     random_loss: Share = Share(0)

@@ -120,7 +120,7 @@ def message(text: str) -> str:
         (
             "count: 3",
             "count: 0",
-            "s.yaml:5: flows[0].count: 0: input should be greater than or equal to 1",
+            "s.yaml:5: flows[0].count: is missing; write how many flows, or the `arrivals`",
         ),
         (
             "count: 3",
