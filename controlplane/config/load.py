@@ -17,6 +17,7 @@ from ..contract.functions import load_function
 from ..contract.model import ContractModel, JsonObject
 from ..contract.scenario import Scenario, UserUtility
 from ..contract.testbed import Testbed
+from .sizes import with_sizes
 from .strict_yaml import parse, to_config_error
 
 M = TypeVar("M", bound=ContractModel)
@@ -64,7 +65,7 @@ def load_cluster(path: Path) -> Loaded[Cluster]:
 
 def parse_scenario(text: str, name: str) -> Loaded[Scenario]:
     """Parse a scenario from text."""
-    return _parse(text, name, Scenario)
+    return _parse(with_sizes(text, name), name, Scenario)
 
 
 def parse_testbed(text: str, name: str) -> Loaded[Testbed]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 OF_MIX: Final = "of_mix"
 """Strategy of a group whose flows run what the mix says."""
 LARGEST_TRANSFER = Size(10**12)
+MOST_SIZES = 10_000
 MOST_SIGMAS = 6
 """A Poisson count is beyond so many standard deviations once in a thousand million trials."""
 
@@ -95,10 +96,10 @@ class ListedSizes(ContractModel):
     """Sizes of which each is as likely as any other; one that is listed twice is twice as likely.
 
     Attributes:
-        one_of: The sizes.
+        one_of: The sizes; `size: {file: sizes.csv}` stands for those in a file, one on each line.
     """
 
-    one_of: Annotated[tuple[Size, ...], Field(min_length=1, max_length=10_000)]
+    one_of: Annotated[tuple[Size, ...], Field(min_length=1, max_length=MOST_SIZES)]
 
     @model_validator(mode="after")
     def _check(self) -> ListedSizes:
