@@ -290,8 +290,8 @@ class TrialData:
 
     @property
     def path_changes(self) -> bool:
-        """Whether its path changes in mid-trial."""
-        return self.course is not None and bool(self.course.changes)
+        """Whether its path is not the same all the time: it changes, or follows a trace."""
+        return self.course is not None
 
     def need_course(self) -> PathCourse:
         """What the path does over time, or a NotMeasuredError that says that it does nothing."""

@@ -37,10 +37,10 @@ def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
             label,
             f"Harm to {mine[0].victim}{place}",
             "How much worse a metric of the victim is beside flows of each strategy than alone: 0, "
-            "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Hatched: "
-            "what its own kind does in their place, which is what Ware et al. (HotNets 2019) ask "
-            "of a new algorithm not to exceed. Bars: 95 % interval over repetitions, if there are "
-            "any.",
+            "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Ware et "
+            "al. (HotNets 2019) ask of a new algorithm to do no more harm than what is deployed: "
+            "the victim's own kind (hatched), CUBIC, Reno. Bars: 95 % interval over repetitions, "
+            "if there are any.",
             partial(draw_harm, measures, mine),
         )
 

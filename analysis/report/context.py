@@ -194,7 +194,7 @@ def _setting_name(measures: RunMeasures, setting: Setting) -> str:
 def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
     scenario = measures.run.scenario
     groups = ", ".join(
-        f"{g.count} {g.name} ({', '.join(_base_rtts(measures, i))})"
+        f"{g.count or 'transfers of'} {g.name} ({', '.join(_base_rtts(measures, i))})"
         for i, g in enumerate(scenario.flows)
     )
     count = f"{len(measures.trials)} valid of {len(measures.run.trials)} that ran"
