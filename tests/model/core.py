@@ -74,6 +74,12 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "config_memory": (c_int, [c_void_p, c_char_p, c_uint64]),
     "config_memory_set": (c_int, [c_void_p, c_char_p, c_double]),
     "config_memory_limits": (None, [c_void_p, c_void_p]),
+    "config_schedule": (
+        None,
+        [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_uint64],
+    ),
+    "config_policer": (None, [c_void_p, c_uint64, c_uint64]),
+    "tm_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "queues_seed": (c_uint64, [c_uint64, c_uint32]),
     "tm_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
     "tm_enqueue": (
@@ -469,6 +475,23 @@ class Lane(Owned):
             raise ValueError(wrong.decode())
         return self
 
+    def states(self, states: Sequence[tuple[int, int, int]], period_ns: int = 0) -> Lane:
+        """Time, rate and limit from then on."""
+        self._given = (c_uint64 * (3 * len(states)))(*(n for each in states for n in each))
+        self.call("schedule", self._given, len(states), None, 0, 0, period_ns)
+        return self
+
+    def opportunities(self, times_ns: Sequence[int], bits: int, period_ns: int = 0) -> Lane:
+        """So many bits at each of these times."""
+        self._given = (c_uint64 * len(times_ns))(*times_ns)
+        self.call("schedule", None, 0, self._given, len(times_ns), bits, period_ns)
+        return self
+
+    def policer(self, rate_bps: int, burst_bytes: int) -> Lane:
+        """A token bucket in front of the queue."""
+        self.call("policer", rate_bps, burst_bytes)
+        return self
+
     def queues(
         self,
         queues: Sequence[Queue],
@@ -602,6 +625,10 @@ class TrafficManager(Owned):
     def discard(self, lane: int) -> bool:
         """Take one packet out of a lane."""
         return bool(self.call("discard", lane))
+
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """A lane's schedule begins."""
+        self.call("begin", lane, t0_ns)
 
     def next_ns(self) -> int:
         """The next departure."""

@@ -76,5 +76,6 @@ discipline_json_write(const struct discipline_config *config)
 		json_object_set_new(object, "queues", queues_json_write(&config->queues));
 	else if (config->aqm.ops != NULL)
 		json_object_set_new(object, "discipline", aqm_json_write(&config->aqm));
+	line_json_write(config, object);
 	return object;
 }

@@ -4,7 +4,7 @@
  *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},
  *    "overhead_bytes":n, "arrivals":"frames|trains", "limit_counts":"system|queue",
  *    "discipline":{"name":"codel", ...}}
- * Without a discipline it is drop-tail; params_json.h says what one looks like, and queues_json.h
+ * and what line_json.h has. Without a discipline it is drop-tail; params_json.h says what one looks like, and queues_json.h
  * what several "queues" do, which take its place.
  */
 #ifndef NASHBED_DISCIPLINE_JSON_H
@@ -14,6 +14,7 @@
 #include "common/json_fields.h"
 #include "common/shared.h"
 #include "core/discipline.h"
+#include "line_json.h"
 #include "queues_json.h"
 
 /* The keys, for a table of a structure with such a member. */
@@ -28,7 +29,9 @@
 		JSON_FIELD(type, "overhead_bytes", member.overhead_bytes, json_read_u32,           \
 			   .max = OVERHEAD_BYTES_MAX, .optional = true),                           \
 		JSON_FIELD(type, "discipline", member, aqm_json_read, .optional = true),           \
-		JSON_FIELD(type, "queues", member, queues_json_read, .optional = true)
+		JSON_FIELD(type, "queues", member, queues_json_read, .optional = true),            \
+		JSON_FIELD(type, "schedule", member, line_json_read_schedule, .optional = true),   \
+		JSON_FIELD(type, "policer", member, line_json_read_policer, .optional = true)
 
 /* enum arrivals; ends with NULL. */
 extern const char *const arrivals_names[];

@@ -111,6 +111,24 @@ write_dscp(struct commands *c, const struct program_request *r)
 	return error ? error : pipeline_commit(p);
 }
 
+/* What is applied of a request; NULL with the place's failure set. */
+static json_t *
+program(struct commands *c, const struct json_place *place, struct program_request *r)
+{
+	int error = mailbox_call(&dataplane_loop(c->dp, r->lane)->mailbox, run_program, r);
+
+	if (error == -EBUSY)
+		return command_refuse(place, "lane %u has packets queued; reset it first", r->lane);
+	if (error)
+		return command_refuse(place, "%s", strerror(-error));
+	c->entries[r->lane].n_queues = r->config.queues.n;
+	error = write_dscp(c, r);
+	if (error)
+		return command_refuse(place, "the DSCP table refused lane %u: %s", r->lane,
+				      strerror(abs(error)));
+	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r->config));
+}
+
 json_t *
 command_program(struct commands *c, const struct json_place *place, const json_t *request)
 {
@@ -122,22 +140,13 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 			   .max = QUEUES_MAX - 1, .optional = true),
 	};
 	struct program_request r = {0};
-	int error;
+	json_t *answer = NULL;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0 ||
-	    complete_dscp(place, &r) < 0)
-		return NULL;
-	error = mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_program, &r);
-	if (error == -EBUSY)
-		return command_refuse(place, "lane %u has packets queued; reset it first", r.lane);
-	if (error)
-		return command_refuse(place, "%s", strerror(-error));
-	c->entries[r.lane].n_queues = r.config.queues.n;
-	error = write_dscp(c, &r);
-	if (error)
-		return command_refuse(place, "the DSCP table refused lane %u: %s", r.lane,
-				      strerror(abs(error)));
-	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r.config));
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) == 0 &&
+	    complete_dscp(place, &r) == 0)
+		answer = program(c, place, &r);
+	line_plan_free(&r.config.plan);
+	return answer;
 }
 
 static const struct json_field delay_fields[] = {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "aqm.h"
+#include "line_schedule.h"
 #include "queues.h"
 
 enum limit_unit {
@@ -37,6 +38,14 @@ enum limit_counts {
 	COUNTS_QUEUE,  /* until its first bit leaves, as in Linux's bfifo and pfifo */
 };
 
+#define POLICER_BURST_MAX UINT64_C(2000000000)
+
+/* A token bucket in front of the queue. */
+struct policer_config {
+	uint64_t rate_bps; /* 0: there is none */
+	uint64_t burst_bytes;
+};
+
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
@@ -50,6 +59,8 @@ struct discipline_config {
 	 */
 	struct aqm_setup aqm;
 	struct queues_config queues; /* of queues_ops only */
+	struct line_plan plan;	     /* of a line that changes; a discipline makes its own copy */
+	struct policer_config policer;
 };
 
 struct discipline_stats {
@@ -89,15 +100,28 @@ struct discipline_ops {
 	int (*describe)(const struct discipline *d, char *text, size_t text_bytes);
 	void (*stats)(const struct discipline *d, struct discipline_stats *stats);
 	void (*reset_stats)(struct discipline *d);
+	/* Its line's schedule begins at t0. NULL: it has none. */
+	void (*begin)(struct discipline *d, uint64_t t0_ns);
 };
 
 extern const struct discipline_ops droptail_ops;
-extern const struct discipline_ops served_ops; /* of any struct aqm_ops */
+extern const struct discipline_ops droptail_scheduled_ops; /* the same behind a line that changes */
+extern const struct discipline_ops policed_ops;		   /* any of the others behind a policer */
+extern const struct discipline_ops served_ops;		   /* of any struct aqm_ops */
+
+/* The one behind a policer. */
+static inline const struct discipline_ops *
+discipline_ops_of_queue(const struct discipline_config *config)
+{
+	if (config->aqm.ops != NULL)
+		return &served_ops;
+	return line_plan_is_empty(&config->plan) ? &droptail_ops : &droptail_scheduled_ops;
+}
 
 static inline const struct discipline_ops *
 discipline_ops_of(const struct discipline_config *config)
 {
-	return config->aqm.ops == NULL ? &droptail_ops : &served_ops;
+	return config->policer.rate_bps > 0 ? &policed_ops : discipline_ops_of_queue(config);
 }
 
 #endif

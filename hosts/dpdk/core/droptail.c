@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Drop-tail: what does not fit is dropped, the others are served in the order of
  * their arrival. Packets that arrive as one fit together or not at all.
+ *
+ * Behind a line that changes it is another table of operations, so that a line which does not
+ * change asks for no schedule at any packet. A limit that shrinks drops nothing that waits.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +23,8 @@ struct waiting {
 /* The first of the queue is being sent: the link is never idle with a queue. */
 struct discipline {
 	struct discipline_config config;
-	struct fifo queue; /* of struct waiting */
+	struct line_schedule *schedule; /* NULL: the line does not change */
+	struct fifo queue;		/* of struct waiting */
 	struct exact_time last_departure;
 	uint64_t used; /* of the limit, in its unit */
 	struct discipline_stats stats;
@@ -40,6 +44,7 @@ static void
 droptail_destroy(struct discipline *d)
 {
 	fifo_free(&d->queue);
+	line_schedule_destroy(d->schedule);
 	free(d);
 }
 
@@ -52,7 +57,14 @@ droptail_configure(struct discipline *d, const struct discipline_config *config)
 		return -EBUSY;
 	d->config = *config;
 	d->last_departure = (struct exact_time){0};
-	return 0;
+	line_schedule_destroy(d->schedule);
+	return line_schedule_create(&d->schedule, &config->plan, config->rate_bps, config->limit);
+}
+
+static void
+droptail_begin(struct discipline *d, uint64_t t0_ns)
+{
+	line_schedule_begin(d->schedule, t0_ns);
 }
 
 static bool
@@ -68,11 +80,22 @@ refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t 
 	return false;
 }
 
-static void
-append(struct discipline *d, struct queue_packet *packet, uint64_t frees, uint64_t now_ns)
+static inline __attribute__((always_inline)) struct exact_time
+departure(struct discipline *d, uint32_t bytes, uint64_t now_ns, bool is_scheduled)
 {
-	d->last_departure =
-		line_departure(&d->config, later_of(d->last_departure, now_ns), packet->bytes);
+	struct exact_time from;
+
+	if (!is_scheduled)
+		return line_departure(&d->config, later_of(d->last_departure, now_ns), bytes);
+	from = line_schedule_start(d->schedule, d->last_departure, now_ns);
+	return line_schedule_departure(d->schedule, from, line_bits(&d->config, bytes));
+}
+
+static inline __attribute__((always_inline)) void
+append(struct discipline *d, struct queue_packet *packet, uint64_t frees, uint64_t now_ns,
+       bool is_scheduled)
+{
+	d->last_departure = departure(d, packet->bytes, now_ns, is_scheduled);
 	packet->enqueue_ns = now_ns;
 	packet->dequeue_ns = d->last_departure.ns;
 	packet->queue_bytes = (uint32_t)d->stats.queue_bytes;
@@ -92,22 +115,36 @@ frees_of(const struct discipline *d, const struct queue_packet *packets, uint32_
 	return i == 0 ? units : 0;
 }
 
-static bool
-droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
+static inline __attribute__((always_inline)) bool
+enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns,
+	bool is_scheduled)
 {
+	uint64_t limit = is_scheduled ? line_schedule_limit(d->schedule, now_ns) : d->config.limit;
 	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		units += line_units(&d->config, packets[i].bytes);
-	if (d->used + units > d->config.limit || fifo_reserve(&d->queue, n) < 0)
+	if (d->used + units > limit || fifo_reserve(&d->queue, n) < 0)
 		return refuse(d, packets, n, now_ns);
 	if (d->config.counts == COUNTS_SYSTEM || d->queue.count > 0)
 		d->used += units;
 	for (uint32_t i = 0; i < n; i++)
-		append(d, &packets[i], frees_of(d, packets, i, units), now_ns);
+		append(d, &packets[i], frees_of(d, packets, i, units), now_ns, is_scheduled);
 	if (d->stats.queue_bytes > d->stats.peak_bytes)
 		d->stats.peak_bytes = d->stats.queue_bytes;
 	return true;
+}
+
+static bool
+droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
+{
+	return enqueue(d, packets, n, now_ns, false);
+}
+
+static bool
+scheduled_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
+{
+	return enqueue(d, packets, n, now_ns, true);
 }
 
 static bool
@@ -195,4 +232,19 @@ const struct discipline_ops droptail_ops = {
 	.describe = droptail_describe,
 	.stats = droptail_stats,
 	.reset_stats = droptail_reset_stats,
+};
+
+const struct discipline_ops droptail_scheduled_ops = {
+	.name = "droptail",
+	.create = droptail_create,
+	.destroy = droptail_destroy,
+	.configure = droptail_configure,
+	.enqueue = scheduled_enqueue,
+	.dequeue = droptail_dequeue,
+	.next_event = droptail_next_event,
+	.discard = droptail_discard,
+	.describe = droptail_describe,
+	.stats = droptail_stats,
+	.reset_stats = droptail_reset_stats,
+	.begin = droptail_begin,
 };

@@ -8,26 +8,27 @@
 #include "common/nanoseconds.h"
 #include "common/shared.h"
 #include "discipline.h"
+#include "line_schedule.h"
 
-/* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
-struct exact_time {
-	uint64_t ns;
-	uint64_t part;
-};
+static inline void
+line_limit(const struct discipline_config *config, struct aqm_line *line)
+{
+	bool counts_packets = config->unit == LIMIT_PACKETS;
+
+	line->limit_packets = counts_packets ? config->limit : 0;
+	line->limit_bytes = counts_packets ? 0 : config->limit;
+	if (config->unit == LIMIT_CELLS)
+		line->limit_bytes *= config->cell_bytes;
+}
 
 /* What a discipline is told of the line before anything is queued. */
 static inline void
 line_describe(const struct discipline_config *config, struct aqm_line *line)
 {
-	bool counts_packets = config->unit == LIMIT_PACKETS;
-
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
 	line->counts_sent = config->counts == COUNTS_SYSTEM;
-	line->limit_packets = counts_packets ? config->limit : 0;
-	line->limit_bytes = counts_packets ? 0 : config->limit;
-	if (config->unit == LIMIT_CELLS)
-		line->limit_bytes *= config->cell_bytes;
+	line_limit(config, line);
 }
 
 static inline bool
@@ -62,12 +63,17 @@ later_of(struct exact_time a, uint64_t ns)
 	return a;
 }
 
+static inline uint64_t
+line_bits(const struct discipline_config *config, uint32_t bytes)
+{
+	return 8 * ((uint64_t)bytes + config->overhead_bytes);
+}
+
 /* When the last bit of a packet has left whose first bit leaves at t. */
 static inline struct exact_time
 line_departure(const struct discipline_config *config, struct exact_time t, uint32_t bytes)
 {
-	uint64_t bits = 8 * ((uint64_t)bytes + config->overhead_bytes);
-	uint64_t parts = bits * SECOND_NS + t.part;
+	uint64_t parts = line_bits(config, bytes) * SECOND_NS + t.part;
 
 	t.ns += parts / config->rate_bps;
 	t.part = parts % config->rate_bps;

@@ -18,8 +18,9 @@
 
 struct discipline {
 	struct discipline_config config;
-	struct aqm_line line; /* which leads back to this, for `drop` */
-	void *state;	      /* NULL without a configuration */
+	struct line_schedule *schedule; /* NULL: the line does not change */
+	struct aqm_line line;		/* which leads back to this, for `drop` */
+	void *state;			/* NULL without a configuration */
 	struct queue_packet sent;
 	bool is_busy;		/* `sent` is being sent */
 	struct exact_time free; /* when the line became free, or will */
@@ -87,6 +88,7 @@ served_destroy(struct discipline *d)
 {
 	end_state(d);
 	fifo_free(&d->dropped);
+	line_schedule_destroy(d->schedule);
 	free(d);
 }
 
@@ -118,6 +120,8 @@ begin_state(struct discipline *d)
 static int
 served_configure(struct discipline *d, const struct discipline_config *config)
 {
+	int error;
+
 	if (!line_valid(config))
 		return -EINVAL;
 	if (d->stats.queue_packets > 0 || d->dropped.count > 0)
@@ -125,7 +129,45 @@ served_configure(struct discipline *d, const struct discipline_config *config)
 	end_state(d);
 	d->config = *config;
 	line_describe(config, &d->line);
-	return begin_state(d);
+	line_schedule_destroy(d->schedule);
+	error = line_schedule_create(&d->schedule, &config->plan, config->rate_bps, config->limit);
+	return error ? error : begin_state(d);
+}
+
+static void
+served_begin(struct discipline *d, uint64_t t0_ns)
+{
+	if (d->schedule != NULL)
+		line_schedule_begin(d->schedule, t0_ns);
+}
+
+static struct exact_time
+departure(struct discipline *d, struct exact_time from, uint32_t bytes)
+{
+	if (d->schedule == NULL)
+		return line_departure(&d->config, from, bytes);
+	return line_schedule_departure(d->schedule, from, line_bits(&d->config, bytes));
+}
+
+/* When the line, which is idle, may begin with what comes now. */
+static struct exact_time
+start(struct discipline *d, uint64_t now_ns)
+{
+	if (d->schedule == NULL)
+		return later_of(d->free, now_ns);
+	return line_schedule_start(d->schedule, d->free, now_ns);
+}
+
+/* The limit of now is the discipline's, too; its line's rate stays that of before t0, of which only
+ * RED's idle time is reckoned.
+ */
+static void
+follow_limit(struct discipline *d, uint64_t now_ns)
+{
+	if (d->schedule == NULL)
+		return;
+	d->config.limit = line_schedule_limit(d->schedule, now_ns);
+	line_limit(&d->config, &d->line);
 }
 
 /* Send the next packet from a time on; the line stays free when there is none. */
@@ -140,7 +182,7 @@ serve(struct discipline *d, struct exact_time from)
 	release(d, &d->sent);
 	if (d->config.counts == COUNTS_QUEUE)
 		d->used -= line_units(&d->config, d->sent.bytes);
-	d->free = line_departure(&d->config, from, d->sent.bytes);
+	d->free = departure(d, from, d->sent.bytes);
 	d->sent.dequeue_ns = d->free.ns;
 }
 
@@ -166,7 +208,7 @@ static void
 ask_when_idle(struct discipline *d, uint64_t now_ns)
 {
 	if (!d->is_busy)
-		serve(d, later_of(d->free, now_ns));
+		serve(d, start(d, now_ns));
 }
 
 static bool
@@ -241,6 +283,7 @@ served_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, u
 {
 	uint32_t may_drop = (uint32_t)d->stats.queue_packets + n;
 
+	follow_limit(d, now_ns);
 	if (d->state == NULL || !can_hold(d, units_of_all(d, packets, n)) ||
 	    fifo_reserve(&d->dropped, may_drop) < 0)
 		return refuse_all(d, packets, n, now_ns);
@@ -357,4 +400,5 @@ const struct discipline_ops served_ops = {
 	.describe = served_describe,
 	.stats = served_stats,
 	.reset_stats = served_reset_stats,
+	.begin = served_begin,
 };

@@ -147,6 +147,8 @@ traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane)
 void
 traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
 {
-	(void)t0_ns; /* no discipline schedules anything yet */
-	reschedule(tm, lane);
+	struct traffic_lane *l = &tm->lanes[lane];
+
+	if (l->ops->begin != NULL)
+		l->ops->begin(l->discipline, t0_ns);
 }

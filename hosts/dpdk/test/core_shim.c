@@ -422,6 +422,34 @@ shim_config_param(const struct discipline_config *config, uint32_t param, double
 	return p->name;
 }
 
+/* Of states, or of opportunities; a caller's arrays, which the configuration does not own. */
+void
+shim_config_schedule(struct discipline_config *config, struct line_state *states, uint32_t n_states,
+		     uint64_t *opportunities_ns, uint32_t n_opportunities, uint64_t bits,
+		     uint64_t period_ns)
+{
+	config->plan = (struct line_plan){
+		.states = states,
+		.n_states = n_states,
+		.opportunities_ns = opportunities_ns,
+		.n_opportunities = n_opportunities,
+		.opportunity_bits = bits,
+		.period_ns = period_ns,
+	};
+}
+
+void
+shim_config_policer(struct discipline_config *config, uint64_t rate_bps, uint64_t burst_bytes)
+{
+	config->policer = (struct policer_config){rate_bps, burst_bytes};
+}
+
+void
+shim_tm_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
+{
+	traffic_manager_begin(tm, lane, t0_ns);
+}
+
 int
 shim_tm_configure(struct traffic_manager *tm, uint32_t lane, const struct discipline_config *config)
 {

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain models of a line that changes and of a policer, which the data plane must equal.
+
+Written for being obviously right: time is exact, as fractions, and each opportunity to send is
+walked through as in Mahimahi's link queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count, islice
+
+NS = 10**9
+State = tuple[int, int, int]
+"""Time after t0, rate in bit/s, limit in bytes."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of one arrival; the departure of one that is dropped is its arrival."""
+
+    dropped: bool
+    departure_ns: int
+
+
+class Rates:
+    """A line with a base rate until t0, then states, again and again where there is a period."""
+
+    def __init__(
+        self, rate_bps: int, limit: int, t0_ns: int, states: Sequence[State], period_ns: int = 0
+    ) -> None:
+        self._before = (0, rate_bps, limit)
+        self._steps: list[State] = [(t0_ns + at, rate, room) for at, rate, room in states]
+        if period_ns:
+            self._steps = [
+                (t0_ns + turn * period_ns + at, rate, room)
+                for turn in range(200)
+                for at, rate, room in states
+            ]
+        self._free = Fraction(0)
+
+    def state(self, now: Fraction) -> State:
+        """What holds at a time."""
+        return next((each for each in reversed(self._steps) if each[0] <= now), self._before)
+
+    def limit(self, now_ns: int) -> int:
+        """The limit of a moment."""
+        return self.state(Fraction(now_ns))[2]
+
+    def depart(self, now_ns: int, bits: int) -> int:
+        """When the last of the bits has left: the integral of the rate is as large then."""
+        at, left = max(self._free, Fraction(now_ns)), Fraction(bits * NS)
+        while True:
+            rate = self.state(at)[1]
+            end = next((each[0] for each in self._steps if each[0] > at), None)
+            if rate and (end is None or left / rate <= end - at):
+                self._free = at + left / rate
+                return int(self._free)
+            assert end is not None
+            left -= rate * (end - at)
+            at = Fraction(end)
+
+
+class Opportunities:
+    """A line that sends so many bits at each of these times, walked through one by one."""
+
+    def __init__(
+        self, t0_ns: int, times_ns: Sequence[int], bits: int, period_ns: int, after_bps: int
+    ) -> None:
+        self._all = bits
+        self._after_bps = after_bps
+        self._times = self._walk(t0_ns, times_ns, period_ns)
+        self._next: int | None = next(self._times)
+        self._free = Fraction(0)
+        self._left = 0
+        self._has_ended_at = Fraction(0)
+
+    @staticmethod
+    def _walk(t0_ns: int, times_ns: Sequence[int], period_ns: int) -> Iterator[int]:
+        for turn in count() if period_ns else range(1):
+            yield from (t0_ns + turn * period_ns + at for at in times_ns)
+
+    def depart(self, now_ns: int, bits: int) -> int:
+        """When the last of the bits has left; what comes as an opportunity does misses it."""
+        if now_ns >= self._free:
+            self._left = 0
+            while self._next is not None and self._next <= now_ns:
+                self._step()
+            self._free = Fraction(now_ns)
+        while self._left < bits:
+            bits -= self._left
+            self._left = 0
+            if self._next is None:
+                self._free += Fraction(bits * NS, self._after_bps)
+                return int(self._free)
+            self._free, self._left = Fraction(self._next), self._all
+            self._step()
+        self._left -= bits
+        return int(self._free)
+
+    def _step(self) -> None:
+        self._next = next(self._times, None)
+
+
+def through(
+    line: Rates | Opportunities, arrivals: Sequence[tuple[int, int]], limit: int
+) -> list[Outcome]:
+    """Arrivals (time, bytes) through a drop-tail queue in front of a line that changes."""
+    inside: list[tuple[int, int]] = []
+    outcomes = []
+    for now_ns, size in arrivals:
+        inside = [each for each in inside if each[0] > now_ns]
+        room = line.limit(now_ns) if isinstance(line, Rates) else limit
+        if sum(each[1] for each in inside) + size > room:
+            outcomes.append(Outcome(True, now_ns))
+            continue
+        departure_ns = line.depart(now_ns, 8 * size)
+        inside.append((departure_ns, size))
+        outcomes.append(Outcome(False, departure_ns))
+    return outcomes
+
+
+def policed(arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int) -> list[bool]:
+    """Whether each arrival finds tokens in a bucket that is full at the beginning."""
+    tokens, before, passed = Fraction(burst_bytes), 0, []
+    for now_ns, size in arrivals:
+        tokens = min(Fraction(burst_bytes), tokens + Fraction((now_ns - before) * rate_bps, 8 * NS))
+        before = now_ns
+        passed.append(size <= tokens)
+        tokens -= size if passed[-1] else 0
+    return passed
+
+
+def times(gaps: Sequence[int]) -> list[int]:
+    """Times with these gaps between them."""
+    return list(islice((sum(gaps[: i + 1]) for i in count()), len(gaps)))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line that changes and a policer, against plain models: equal to the nanosecond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nashbed.controlplane.contract.shared import DROP_REASONS
+from tests.model.core import Lane, Queued, TrafficManager
+from tests.model.schedules import NS, Opportunities, Outcome, Rates, policed, through, times
+
+Arrivals = Sequence[tuple[int, int]]
+
+T0 = 1000
+GAPS = st.lists(st.sampled_from([0, 1, 700, 12_345, 10**6]), min_size=1, max_size=40)
+SIZES = st.sampled_from([60, 333, 1514])
+arrivals_ = GAPS.flatmap(
+    lambda gaps: st.lists(SIZES, min_size=len(gaps), max_size=len(gaps)).map(
+        lambda sizes: list(zip(times(gaps), sizes, strict=True))
+    )
+)
+RATES = st.sampled_from([10**6, 7_000_001, 10**8, 3 * 10**9 + 7])
+
+
+@st.composite
+def states_(draw: st.DrawFn, *, repeated: bool = False) -> list[tuple[int, int, int]]:
+    gaps = draw(st.lists(st.sampled_from([1, 999, 54_321, 3 * 10**6]), min_size=1, max_size=5))
+    at = [0, *times(gaps)] if repeated else times(gaps)
+    rates = [draw(st.one_of(st.just(0), RATES)) for _ in at[1:]] + [draw(RATES)]
+    limits = [draw(st.sampled_from([1514, 9000, 10**6])) for _ in at]
+    return list(zip(at, rates, limits, strict=True))
+
+
+def run(config: Lane, arrivals: Arrivals, t0_ns: int | None = T0) -> list[Queued]:
+    """What becomes of arrivals in the data plane, in their order."""
+    tm = TrafficManager(1)
+    assert tm.set_up(0, config) == 0
+    if t0_ns is not None:
+        tm.begin(0, t0_ns)
+    done: dict[int, Queued] = {}
+
+    def leave(now_ns: int) -> None:
+        while (each := tm.dequeue(now_ns)) is not None:
+            done[each.packet] = each
+
+    for number, (now_ns, size) in enumerate(arrivals):
+        leave(now_ns)
+        taken, queued = tm.enqueue(0, number + 1, size, now_ns)
+        if not taken:
+            done[number + 1] = queued
+    leave(2**63)
+    assert tm.stats(0).queue_packets == 0
+    return [done[number + 1] for number in range(len(arrivals))]
+
+
+def outcomes(config: Lane, arrivals: Arrivals) -> list[Outcome]:
+    return [Outcome(each.dropped, each.dequeue_ns) for each in run(config, arrivals)]
+
+
+@pytest.mark.parametrize("discipline", ["", "fifo"])
+@given(arrivals_, RATES, states_())
+def test_departures_are_the_integral_of_the_rate(
+    discipline: str, arrivals: Arrivals, rate: int, states: list[tuple[int, int, int]]
+) -> None:
+    """Of drop-tail, which reckons at the arrival, and of what decides at the departure."""
+    config = Lane(rate, 9000).states(states)
+    expected = through(Rates(rate, 9000, T0, states), arrivals, 9000)
+    assert outcomes(config.discipline(discipline) if discipline else config, arrivals) == expected
+
+
+@given(arrivals_, RATES, states_(repeated=True), st.sampled_from([1, 77_777]))
+def test_rates_that_begin_anew(
+    arrivals: Arrivals, rate: int, states: list[tuple[int, int, int]], more: int
+) -> None:
+    period = states[-1][0] + more + 10**6
+    config = Lane(rate, 9000).states(states, period)
+    assert outcomes(config, arrivals) == through(
+        Rates(rate, 9000, T0, states, period), arrivals, 9000
+    )
+
+
+@pytest.mark.parametrize("discipline", ["", "fifo"])
+@given(
+    arrivals_,
+    st.lists(st.sampled_from([0, 1, 700, 20_000, 10**6]), min_size=1, max_size=30),
+    st.booleans(),
+)
+def test_opportunities_are_used_as_in_mahimahi(
+    discipline: str, arrivals: Arrivals, gaps: list[int], repeats: bool
+) -> None:
+    """Also several at one instant, packets over several of them, and several packets in one."""
+    at = [*times(gaps), sum(gaps) + 5]
+    period = at[-1] if repeats else 0
+    arrivals = [(T0 + now_ns, size) for now_ns, size in arrivals]
+    config = Lane(10**7, 9000).opportunities(at, 8 * 1514, period)
+    expected = through(Opportunities(T0, at, 8 * 1514, period, 10**7), arrivals, 9000)
+    assert outcomes(config.discipline(discipline) if discipline else config, arrivals) == expected
+
+
+def test_by_hand() -> None:
+    """1000 bytes at 1 Mbit/s take 8 ms: of the first, 4 ms at 1 Mbit/s and 2 ms at 2 Mbit/s."""
+    ms = 10**6
+    config = Lane(10**6, 10**5).states([(4 * ms, 2 * 10**6, 10**5), (7 * ms, 0, 10**5),
+                                        (9 * ms, 10**6, 10**5)])  # fmt: skip
+    left = run(config, [(0, 1000), (0, 1000)], t0_ns=0)
+    # The second: 1 ms at 2 Mbit/s are 2000 of its 8000 bits; an outage of 2 ms; 6 ms at 1 Mbit/s.
+    assert [each.dequeue_ns for each in left] == [6 * ms, 15 * ms]
+
+
+def test_without_begin_the_line_stays_as_it_was() -> None:
+    config = Lane(10**6, 10**5).states([(0, 10**9, 10**5)])
+    (left,) = run(config, [(0, 1000)], t0_ns=None)
+    assert left.dequeue_ns == 8 * 10**6
+
+
+def test_a_packet_on_its_way_at_t0_goes_on_with_opportunities() -> None:
+    config = Lane(10**6, 10**5).opportunities([5, 6], 8 * 600)
+    (left,) = run(config, [(0, 1000)], t0_ns=4 * 10**6)
+    assert left.dequeue_ns == 4 * 10**6 + 5  # 500 bytes were left
+
+
+@given(arrivals_, RATES, st.sampled_from([1514, 4000, 10**6]))
+def test_a_policer_is_a_token_bucket(arrivals: Arrivals, rate: int, burst: int) -> None:
+    config = Lane(10 * NS, 10**9).policer(rate, burst)
+    out = run(config, arrivals)
+    assert [not each.dropped for each in out] == policed(arrivals, rate, burst)
+    assert {DROP_REASONS[each.reason] for each in out if each.dropped} <= {"policer"}
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [(5, 10**6, 1), (5, 10**6, 1)],
+        [(5, 10**6, 1), (4, 10**6, 1)],
+    ],
+)
+def test_states_out_of_order_are_refused(states: list[tuple[int, int, int]]) -> None:
+    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).states(states)) < 0
+
+
+def test_nothing_to_send_is_refused() -> None:
+    """Else a departure would be searched for without end."""
+    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).states([(0, 0, 9)], 10)) < 0
+    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).opportunities([0], 9, 0)) < 0
