@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from nashbed.controlplane.contract.line import Line
+from nashbed.controlplane.contract.link_changes import line_of
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -95,7 +97,23 @@ def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
     for at_ns, text, to in events:
         changes.append(PathChange(at_ns, text, rate if to is None else to, rate))
         rate = changes[-1].rate_bps
+    if applied.trace is not None:
+        return _traced(applied, _joined(changes), record.duration_ns)
     return steps(applied.rate_bps, _joined(changes), record.duration_ns) if changes else None
+
+
+TRACE_STEP_NS = 10_000_000
+"""How finely what a trace carries is known."""
+
+
+def _traced(applied: Applied, changes: list[PathChange], end_ns: int) -> PathCourse:
+    """A link that follows a trace; changes are those of the flows' paths."""
+    line, times = line_of(applied), np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
+    return PathCourse(applied.rate_bps, tuple(changes), times, _carried(line, times))
+
+
+def _carried(line: Line, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.array([line.capacity_bits(0, at) for at in times_ns.tolist()])
 
 
 Event = tuple[int, str, int | None]
@@ -105,7 +123,7 @@ Event = tuple[int, str, int | None]
 def _link_events(applied: Applied) -> Iterator[Event]:
     """What the target changed of the link."""
     rate, size = applied.rate_bps, applied.buffer_bytes
-    for state in getattr(applied, "changes", ()):
+    for state in applied.changes:
         texts = []
         if state.rate_bps != rate:
             texts.append("link down" if state.rate_bps == 0 else _rate(state.rate_bps, rate))

@@ -235,7 +235,12 @@ def utilisation(busy_ns: float, window_length_ns: int) -> float:
 
 
 def _utilisation_of_trial(trial: TrialData) -> float:
-    return utilisation(trial.need_queue().busy_ns, trial.length_ns)
+    busy_ns = trial.need_queue().busy_ns
+    if trial.course is None:
+        return utilisation(busy_ns, trial.length_ns)
+    # Of a link that changes, `busy_ns` is what left at the rate of t0: here it is bits again.
+    edges = np.array(trial.window_ns, np.int64)
+    return busy_ns * trial.rate_bps / NS_PER_S / float(trial.capacity_bits(edges)[0])
 
 
 UTILISATION = Metric(

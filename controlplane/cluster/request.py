@@ -126,6 +126,11 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
             f"{run.directory.path}: {run.disciplines[0].name} is a queue discipline of your own, "
             "and workers of a cluster load none; go on with it on this machine"
         )
+    if run.manifest.traces:
+        raise ConfigError(
+            f"{run.directory.path}: bottleneck.trace: workers of a cluster have no such "
+            "file; go on with it on this machine"
+        )
     kernels = sorted({trial.setting.kernel for trial in run.plan.trials})
     return RunBundle(
         run=run_name(run.directory.path),

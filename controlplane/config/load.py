@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -19,6 +19,7 @@ from ..contract.scenario import Scenario, UserUtility
 from ..contract.testbed import Testbed
 from .sizes import with_sizes
 from .strict_yaml import parse, to_config_error
+from .trace import with_trace
 
 M = TypeVar("M", bound=ContractModel)
 SCHEMAS: dict[str, type[ContractModel]] = {
@@ -65,7 +66,8 @@ def load_cluster(path: Path) -> Loaded[Cluster]:
 
 def parse_scenario(text: str, name: str) -> Loaded[Scenario]:
     """Parse a scenario from text."""
-    return _parse(with_sizes(text, name), name, Scenario)
+    loaded = _parse(with_sizes(text, name), name, Scenario)
+    return replace(loaded, model=with_trace(loaded.model, name))
 
 
 def parse_testbed(text: str, name: str) -> Loaded[Testbed]:

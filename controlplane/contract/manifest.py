@@ -120,6 +120,7 @@ class Manifest(ContractModel):
             versions.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         disciplines: Name -> queue discipline of the user's own.
+        traces: Name -> SHA-256 of the file that says what the link carries over time.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -147,6 +148,7 @@ class Manifest(ContractModel):
     guest_programs: dict[str, str] = Field(default_factory=dict)
     controls: dict[str, CcaFacts] = Field(default_factory=dict)
     disciplines: dict[str, DisciplineFacts] = Field(default_factory=dict)
+    traces: dict[str, str] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str
     clocksource: str

@@ -194,6 +194,8 @@ class AppliedProgram(Message, extra="forbid"):
         limit_counts: Until when a packet counts against the limit.
         discipline: The queue's discipline with its parameters; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
+        schedule: What happens to the line; None: nothing.
+        policer: What is in front of the queue; None: nothing.
     """
 
     rate_bps: Count
@@ -203,6 +205,8 @@ class AppliedProgram(Message, extra="forbid"):
     limit_counts: LimitCounts
     discipline: DisciplineProgram | None = None
     queues: AppliedQueues | None = None
+    schedule: JsonObject | None = None
+    policer: JsonObject | None = None
 
 
 class Programmed(Message):

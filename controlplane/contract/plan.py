@@ -58,6 +58,7 @@ class PlannedTrial(ContractModel):
             discipline=self.setting.queue.program,
             queues=self.setting.queues_program,
             back=self.setting.back,
+            link=self.setting.link,
         )
 
     def attempt_id(self, attempt: int) -> str:

@@ -27,6 +27,7 @@ from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes, check_harm, check_harm_bound
+from .link_changes import LinkChange, Policer, TraceSpec, check_link
 from .model import ContractModel, Name
 from .path_changes import ChangingPath, ReturningLink, check_path, check_rtt, check_times
 from .place import MAX_FLOWS, Count, KernelRelease, Place
@@ -95,6 +96,11 @@ class Bottleneck(ReturningLink):
         memory: How much of `buffer` each queue may have: `complete_sharing`,
             `complete_partitioning`, `{static: [1MB, 200kB]}`, `{dynamic_threshold: {alpha: 1}}`,
             or one of your own: `{file: ./mine.c}`. Left out: complete_sharing.
+        changes: What happens to the link in mid-trial, in the order of time: `{at: 30s, rate:
+            10mbit, buffer: 4bdp}`, `{from: 80s, to: 82s, down: true}`.
+        trace: A file that says what the link carries over time, from the common start on; `rate`
+            is then what it has before, and what a BDP is taken with.
+        policer: A token bucket in front of the queue.
     """
 
     rate: Rate
@@ -107,6 +113,9 @@ class Bottleneck(ReturningLink):
     queues: tuple[Queue, ...] | None = None
     scheduler: Scheduler | None = None
     memory: MemorySpec | None = None
+    changes: tuple[LinkChange, ...] = ()
+    trace: TraceSpec | None = None
+    policer: Policer | None = None
 
     @property
     def shared(self) -> Queues | None:
@@ -798,6 +807,7 @@ class Scenario(ContractModel):
         _check_times(self)
         _check_sweep(self)
         _check_buffers(self)
+        check_link(self)
         _check_disciplines(self)
         _check_several(self)
         _check_mixes(self)

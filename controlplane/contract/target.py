@@ -10,6 +10,8 @@ from pydantic import Field
 
 from .disciplines import DisciplineProgram
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
+from .line import TraceProgram
+from .link_changes import LinkProgram, LinkState, PolicerProgram
 from .model import ContractModel
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
@@ -20,6 +22,9 @@ nothing, as a Linux router does (docs/explanation/bottleneck.md says what a trai
 LimitCounts = Literal["system", "queue"]
 """Until when a packet counts against the limit: until its last bit has left, or only while it waits
 to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
+
+
+_ONLY_IF_ANY = Field(exclude_if=lambda told: not told)
 
 
 class BottleneckProgram(ContractModel):
@@ -34,6 +39,7 @@ class BottleneckProgram(ContractModel):
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
         back: A bottleneck on the way back; None: no queue is there.
+        link: What happens to the link in mid-trial, and a policer; None: nothing.
     """
 
     rate_bps: int
@@ -44,11 +50,12 @@ class BottleneckProgram(ContractModel):
     discipline: DisciplineProgram | None = None
     queues: QueuesProgram | None = None
     back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
+    link: LinkProgram | None = None
 
     @property
     def is_scheduled(self) -> bool:
         """Whether it changes at times after the start."""
-        return False
+        return self.link is not None and self.link.is_scheduled
 
 
 class Applied(ContractModel):
@@ -67,6 +74,9 @@ class Applied(ContractModel):
             per second); 0: its own.
         back: The bottleneck on the way back; None: no queue is there.
         detail: The request in the target's own units, for a person; empty: the same.
+        changes: States of the link after t0, in the order of time; empty: it does not change.
+        trace: What it carries over time, instead.
+        policer: What is in front of the queue.
     """
 
     rate_bps: int
@@ -80,6 +90,9 @@ class Applied(ContractModel):
     slot_bytes: int = 0
     back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
     detail: str = ""
+    changes: Annotated[tuple[LinkState, ...], _ONLY_IF_ANY] = ()
+    trace: Annotated[TraceProgram | None, _ONLY_IF_ANY] = None
+    policer: Annotated[PolicerProgram | None, _ONLY_IF_ANY] = None
 
 
 class TimeBounds(ContractModel):
@@ -122,6 +135,8 @@ class Capabilities(ContractModel):
         sorts_by_dscp: Whether a packet's DSCP can choose its queue.
         return_queue: Whether it has a bottleneck on the way back.
         without_queues: Why it has one queue alone, and what to do; empty: it has more.
+        link_changes: Whether its link can change in mid-trial, or follow a trace.
+        policer: Whether it can have a policer in front of its queue.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -161,6 +176,8 @@ class Capabilities(ContractModel):
     sorts_by_dscp: bool = False
     return_queue: bool = False
     without_queues: str = ""
+    link_changes: bool = False
+    policer: bool = False
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0

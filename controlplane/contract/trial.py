@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
+from .link_changes import LinkProgram
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters, ReturnQueueTotals
 from .model import ContractModel
 from .path_program import ReturnProgram
@@ -46,6 +47,7 @@ class Setting(ContractModel):
         rtt_range_ns: The shortest and the longest round trip without queues, where paths change
             or jitter (None: base RTTs say).
         back: The bottleneck of the way back (None: no queue is there).
+        link: What happens to the link in mid-trial, and a policer (None: nothing).
     """
 
     label: str
@@ -65,7 +67,7 @@ class Setting(ContractModel):
     rtt_range_ns: Annotated[tuple[int, int] | None, Field(exclude_if=lambda told: told is None)] = (
         None
     )
-
+    link: Annotated[LinkProgram | None, Field(exclude_if=lambda told: told is None)] = None
     back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
 
     @property
@@ -77,6 +79,18 @@ class Setting(ContractModel):
     def longest_rtt_ns(self) -> int:
         """The longest round trip without queues."""
         return max(self.base_rtt_ns) if self.rtt_range_ns is None else self.rtt_range_ns[1]
+
+    @property
+    def most_rate_bps(self) -> int:
+        """The highest rate of a trial."""
+        return self.rate_bps if self.link is None else self.link.line(self.rate_bps).most_bps
+
+    @property
+    def most_buffer_bytes(self) -> int:
+        """The largest buffer of a trial."""
+        if self.link is None or not self.link.changes:
+            return self.buffer_bytes
+        return max(self.buffer_bytes, *(state.limit_bytes for state in self.link.changes))
 
     @property
     def queue(self) -> Discipline:
@@ -108,7 +122,8 @@ class Setting(ContractModel):
     @property
     def largest_window_bytes(self) -> int:
         """The most that a flow may have in flight: the longest round trip's BDP, and the buffer."""
-        return self.buffer_bytes + bytes_in_flight(self.rate_bps, self.longest_rtt_ns)
+        in_flight = bytes_in_flight(self.most_rate_bps, self.longest_rtt_ns)
+        return self.most_buffer_bytes + in_flight
 
 
 class GroupMix(ContractModel):

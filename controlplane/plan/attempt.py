@@ -21,6 +21,7 @@ from ..contract.course import (
     settling_start,
 )
 from ..contract.disciplines import DISCIPLINES, IN_ORDER
+from ..contract.line import Departures
 from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
@@ -34,6 +35,7 @@ from ..contract.shared import (
     sender_address,
 )
 from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
+from ..contract.trial import Setting
 from ..contract.units import bytes_in_flight
 from .paths import group_delays
 from .seeds import derive
@@ -139,7 +141,8 @@ class Attempt:
         """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
         program = self.trial.program
         several = program.discipline is not None or program.queues is not None
-        return several or any(flow.ecn for flow in self.flows)
+        policed = program.link is not None and program.link.policer is not None
+        return several or policed or any(flow.ecn for flow in self.flows)
 
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
@@ -391,8 +394,21 @@ def overtaken_for_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     if discipline.name not in DISCIPLINES:
         return longest_ns
     flows = scenario.most_flows
-    empties_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    empties_ns = emptied_ns(scenario, setting)
     return min(longest_ns, 2 * max(10, flows) * empties_ns)
+
+
+def emptied_ns(scenario: Scenario, setting: Setting) -> int:
+    """How long a full queue takes to empty: at worst, where the link changes, begun at its end.
+
+    A full queue may also come to wait for the slowest rate that a change has brought.
+    """
+    if setting.link is None or not setting.link.is_scheduled:
+        return setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    end_ns, bits = scenario.longest.ns, 8 * setting.most_buffer_bytes
+    line = setting.link.line(setting.rate_bps)
+    times = {end_ns, *(change.at_ns for change in setting.link.changes)}
+    return max(Departures(line).leave(at, bits) - at for at in times)
 
 
 def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
@@ -401,7 +417,7 @@ def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     Flows are ended one after the other: thousands of them take the sender a while.
     """
     setting = trial.setting
-    queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    queue_ns = emptied_ns(scenario, setting)
     transfers = scenario.most_flows - scenario.lasting_flows
     flows = scenario.lasting_flows + min(transfers, ENDING_TRANSFERS)
     if trial.program.back is not None:

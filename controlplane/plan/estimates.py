@@ -100,7 +100,7 @@ def resources_of(testbed: Testbed, plan: Plan | None = None) -> Resources:
 
 def demand_of(setting: Setting) -> Resources:
     """What a trial takes."""
-    return Resources(setting.rate_bps, held_packets(setting), guest_takes_bytes(setting))
+    return Resources(setting.most_rate_bps, held_packets(setting), guest_takes_bytes(setting))
 
 
 def held_packets(setting: Setting) -> int:
@@ -260,7 +260,7 @@ def raw_bytes(scenario: Scenario, trials: Sequence[PlannedTrial], lanes: int) ->
 
 def _trial_packets(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of the packets that reach the bottleneck in a trial."""
-    full = bytes_in_flight(setting.rate_bps, scenario.longest.ns) // PACKET_BYTES
+    full = bytes_in_flight(setting.most_rate_bps, scenario.longest.ns) // PACKET_BYTES
     media = sum(g.udp.packets(scenario.longest.ns) * g.count for g in scenario.flows if g.udp)
     return int(full * PACKETS_PER_FULL_PACKET) + media + 1000
 

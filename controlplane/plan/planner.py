@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError, TargetError
+from ..contract.link_changes import LinkProgram
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
 from ..contract.queues import Queues
 from ..contract.scenario import Scenario
@@ -165,9 +166,10 @@ def _trial(
 
 
 def _check_rate(scenario: Scenario, testbed: Testbed, setting: Setting, highest: Rate) -> None:
-    if setting.rate_bps > highest.bps:
+    most_bps = setting.most_rate_bps
+    if most_bps > highest.bps:
         raise ConfigError(
-            f"{scenario.name}: setting {setting.label}: rate {Rate(setting.rate_bps)} is more than "
+            f"{scenario.name}: setting {setting.label}: rate {Rate(most_bps)} is more than "
             f"testbed {testbed.name!r} carries ({highest}, capacity.rate)"
         )
 
@@ -180,13 +182,13 @@ def _check_setting(
     program: BottleneckProgram,
 ) -> None:
     where = f"{scenario.name}: setting {setting.label}"
-    if setting.rate_bps > capabilities.max_rate_bps:
+    if setting.most_rate_bps > capabilities.max_rate_bps:
         raise ConfigError(
             f"{where}: target {capabilities.target} does at most {Rate(capabilities.max_rate_bps)}"
         )
-    if setting.buffer_bytes > capabilities.max_buffer_bytes:
+    if setting.most_buffer_bytes > capabilities.max_buffer_bytes:
         raise ConfigError(
-            f"{where}: a buffer of {Size(setting.buffer_bytes)} is more than target "
+            f"{where}: a buffer of {Size(setting.most_buffer_bytes)} is more than target "
             f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
         )
     if program.limit.unit not in capabilities.limit_units:
@@ -212,6 +214,8 @@ def _check_setting(
     _check_discipline(where, capabilities, setting.queue, "bottleneck.discipline")
     if setting.queues is not None:
         _check_queues(where, capabilities, setting.queues)
+    if setting.link is not None:
+        _check_link(where, capabilities, setting.link)
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
@@ -232,6 +236,20 @@ def _check_setting(
         raise ConfigError(
             f"{where}: buffer and delay line hold up to {held_packets(setting)} packets, the "
             f"testbed has room for {testbed.dataplane.loop_packets} {_whose(testbed)}"
+        )
+
+
+def _check_link(where: str, capabilities: Capabilities, link: LinkProgram) -> None:
+    ours = "use a testbed of target dpdk or virtual"
+    if link.is_scheduled and not capabilities.link_changes:
+        key = "bottleneck.changes" if link.changes else "bottleneck.trace"
+        raise ConfigError(
+            f"{where}: the rate of target {capabilities.target} is set by its control plane before "
+            f"a trial, at no exact time ({key}); {ours}"
+        )
+    if link.policer is not None and not capabilities.policer:
+        raise ConfigError(
+            f"{where}: target {capabilities.target} has no policer (bottleneck.policer); {ours}"
         )
 
 

@@ -10,6 +10,7 @@ from ..contract.course import StartSpec, start_label
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
+from ..contract.link_changes import link_program
 from ..contract.path_changes import rtt_range_ns
 from ..contract.queues import Memory
 from ..contract.scenario import MixSpec, PairMixes, Scenario
@@ -30,13 +31,20 @@ def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgr
     losses = scenario.sweep.random_loss or (None,)
     kernels = scenario.sweep.kernel or (scenario.kernel or "",)
     starts = scenario.sweep.start or (None,)
+
+    def made(
+        kernel: str, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
+    ) -> tuple[Setting, BottleneckProgram]:
+        plain = _setting(scenario, kernel, rate, rtt, loss, buffer)
+        return _linked(scenario, rate, rtt, plain)
+
     return [
         _started(
             start,
             _shared(
                 scenario,
                 memory,
-                _queued(scenario, queue, _setting(scenario, kernel, rate, rtt, loss, buffer)),
+                _queued(scenario, queue, made(kernel, rate, rtt, loss, buffer)),
             ),
         )
         for start in starts
@@ -105,6 +113,18 @@ def _queued(
         setting.model_copy(update={"label": label, "discipline": queue}),
         program.model_copy(update={"discipline": queue.program}),
     )
+
+
+def _linked(
+    scenario: Scenario, rate: Rate, rtt: Duration, made: tuple[Setting, BottleneckProgram]
+) -> tuple[Setting, BottleneckProgram]:
+    """The setting with what happens to its link."""
+    setting, program = made
+    link = link_program(scenario, rate, rtt, program.limit)
+    if link is None:
+        return made
+    update = {"link": link}
+    return setting.model_copy(update=update), program.model_copy(update=update)
 
 
 def _shared(

@@ -20,6 +20,7 @@ from .cca import ccas_of, keep_ccas, kept_ccas
 from .disciplines import keep_disciplines, kept_disciplines, own_disciplines_of
 from .manifest import Status, new_manifest, with_status
 from .standing import standing
+from .traces import keep_traces, require_traces
 from .work import Chooser, ChosenWork, PlannedWork, Work
 
 MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
@@ -86,7 +87,8 @@ def new_run(
     directory = create(results, scenario, testbed, plan)
     kept = keep_ccas(directory.path, ccas)
     queues = keep_disciplines(directory.path, disciplines)
-    manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues)
+    traces = keep_traces(directory.path, scenario)
+    manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues, traces)
     directory.write("manifest.json", manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
     return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
@@ -115,6 +117,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     manifest = check_manifest(directory, scenario, testbed)
     ccas = kept_ccas(directory.path, manifest)
     disciplines = kept_disciplines(directory.path, manifest)
+    require_traces(scenario, manifest)
     plan = directory.read("plan.json", Plan)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
     unplanned -= {trial.key for trial in plan.trials}

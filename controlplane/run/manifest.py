@@ -38,6 +38,7 @@ def new_manifest(
     certificate: Standing,
     ccas: dict[str, CcaFacts],
     disciplines: dict[str, DisciplineFacts],
+    traces: dict[str, str],
 ) -> Manifest:
     """The manifest before anything ran.
 
@@ -48,6 +49,7 @@ def new_manifest(
         certificate: State of the testbed's certificate.
         ccas: The CCAs that the hosts' kernel does not have, by name.
         disciplines: The queue disciplines of the user's own, by name.
+        traces: The digest of the link's trace, by name.
     """
     return Manifest(
         run=directory.path.name,
@@ -69,6 +71,7 @@ def new_manifest(
         certificate=certificate,
         controls=ccas,
         disciplines=disciplines,
+        traces=traces,
         repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
     )

@@ -77,6 +77,10 @@ def _end_ns(measured: TrialMeasurement) -> int:
     return max(flow.end_ns or 0 for flow in measured.sender.flows)
 
 
+RARE = ("discipline", "queues", "changes", "trace", "policer")
+"""What is named in a trial's facts only where it is there: digests of other trials stay."""
+
+
 def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it.
 
@@ -86,7 +90,7 @@ def _facts(measured: TrialMeasurement) -> JsonObject:
     late = {"lateness"}
     applied = measured.applied
     usual = {"limit_counts"} if applied.limit_counts == "system" else set[str]()
-    usual |= {name for name in ("discipline", "queues") if getattr(applied, name) is None}
+    usual |= {name for name in RARE if not getattr(applied, name)}
     return {
         "applied": applied.model_dump(mode="json", exclude=usual),
         "ready": [flow.model_dump(mode="json") for flow in measured.ready],

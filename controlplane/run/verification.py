@@ -33,6 +33,7 @@ from .manifest import new_manifest
 from .progress import Snapshot
 from .runner import progress_of
 from .standing import standing, with_capacity
+from .traces import keep_traces, require_traces
 from .work import Job
 
 MOST_FAILURES = 3
@@ -160,7 +161,9 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     disciplines = kept_disciplines(original.path, manifest)
     kept = keep_ccas(directory.path, ccas)
     queues = keep_disciplines(directory.path, disciplines)
-    repeated = new_manifest(directory, scenario, testbed, known, kept, queues)
+    require_traces(scenario, manifest)
+    traces = keep_traces(directory.path, scenario)
+    repeated = new_manifest(directory, scenario, testbed, known, kept, queues, traces)
     directory.write("manifest.json", repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
     run = ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas, disciplines)

@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
 
 from ..contract.disciplines import DisciplineProgram
 from ..contract.errors import TargetError
+from ..contract.line import TraceProgram
+from ..contract.link_changes import LinkProgram, LinkState, PolicerProgram
 from ..contract.messages import (
+    AppliedProgram,
     AppliedQueues,
     BottleneckCounters,
     Counters,
@@ -103,8 +108,11 @@ class RunningDataPlane:
         Returns:
             What it really does.
         """
-        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues", "back"})
+        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues", "back", "link"})
         asked, queues = lane.bottleneck.discipline, lane.bottleneck.queues
+        link = lane.bottleneck.link
+        if link is not None:
+            program |= link.told(str(self._write_trace(lane.lane, link)))
         if asked is not None:
             program["discipline"] = asked.model_dump() | {"seed": lane.seed}
         if queues is not None:
@@ -114,6 +122,7 @@ class RunningDataPlane:
                 "dscp_default": queues.dscp_default,
             }
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
+        _require_link(link, applied)
         self._set_return(lane)
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
@@ -130,6 +139,7 @@ class RunningDataPlane:
             back=lane.bottleneck.back,
             discipline=_named(asked, applied.discipline),
             queues=_named_queues(queues, applied.queues),
+            **linked(link),
         )
 
     def _set_return(self, lane: LaneProgram) -> None:
@@ -137,6 +147,13 @@ class RunningDataPlane:
         back = lane.bottleneck.back
         if back is not None:
             self.ask(Programmed, "return", lane=lane.lane, **back.model_dump())
+
+    def _write_trace(self, lane: int, link: LinkProgram) -> Path:
+        """Where the data plane finds the times of a trace's opportunities."""
+        path = self._site.scratch / f"trace-{lane}.bin"
+        if link.trace is not None and link.trace.form == "opportunities":
+            path.write_bytes(np.array(link.trace.times_ns, "<u8").tobytes())
+        return path
 
     def set_delays(self, lane: LaneProgram) -> None:
         """Program a lane's delay lines."""
@@ -236,6 +253,25 @@ class RunningDataPlane:
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
 
 
+class Linked(TypedDict):
+    """The part of Applied on what happens to a link."""
+
+    changes: tuple[LinkState, ...]
+    trace: TraceProgram | None
+    policer: PolicerProgram | None
+
+
+def linked(link: LinkProgram | None) -> Linked:
+    """What our data plane does of what happens to a link: all of it, exactly.
+
+    Args:
+        link: What is asked for; None: nothing.
+    """
+    if link is None:
+        return Linked(changes=(), trace=None, policer=None)
+    return Linked(changes=link.changes, trace=link.trace, policer=link.policer)
+
+
 def _named(
     asked: DisciplineProgram | None, applied: DisciplineProgram | None
 ) -> DisciplineProgram | None:
@@ -263,6 +299,14 @@ def _named_queues(
     return asked.model_copy(
         update={"scheduler": applied.scheduler, "memory": memory, "queues": queues}
     )
+
+
+def _require_link(link: LinkProgram | None, applied: AppliedProgram) -> None:
+    """Refuse an answer that leaves something out of what happens to a link."""
+    if (link is None or link.policer is None) != (applied.policer is None) or (
+        (link is not None and link.is_scheduled) != (applied.schedule is not None)
+    ):
+        raise TargetError("data plane: program: it has not applied what happens to the link")
 
 
 def _entry(entry: FlowEntry, several: bool) -> JsonObject:

@@ -13,7 +13,7 @@ from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
 from .base import DataPlaneHost, Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config, launcher
+from .dataplane import RunningDataPlane, dataplane_config, launcher, linked
 
 
 class Several(TypedDict):
@@ -114,6 +114,8 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         own_disciplines=True,
         return_queue=True,
         **SEVERAL_QUEUES,
+        link_changes=True,
+        policer=True,
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports; emulated PCI NICs",
@@ -133,6 +135,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
         limit_counts=program.limit_counts or "system",
         discipline=program.discipline,
         queues=program.queues,
+        **linked(program.link),
     )
 
 

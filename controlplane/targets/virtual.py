@@ -146,6 +146,8 @@ def virtual_capabilities() -> Capabilities:
         own_disciplines=True,
         return_queue=True,
         **SEVERAL_QUEUES,
+        link_changes=True,
+        policer=True,
         isolated=True,
         repeatable=True,
         virtual_time=True,
@@ -178,8 +180,11 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
 def tcp_packets(lane: LaneProgram) -> int:
     """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
-    delayed_bytes = bytes_in_flight(lane.bottleneck.rate_bps, longest_ns)
-    return guest_packets(lane.bottleneck.limit.in_bytes + delayed_bytes)
+    program, link = lane.bottleneck, lane.bottleneck.link
+    rate_bps = program.rate_bps if link is None else link.line(program.rate_bps).most_bps
+    changes = () if link is None else link.changes
+    held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
+    return guest_packets(held_bytes + bytes_in_flight(rate_bps, longest_ns))
 
 
 def probe_packets(lane: LaneProgram) -> int:

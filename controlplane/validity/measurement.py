@@ -8,6 +8,7 @@ from typing import Self
 
 from ..contract.course import SettledDuration
 from ..contract.disciplines import IN_ORDER, DisciplineProgram
+from ..contract.link_changes import line_of
 from ..contract.messages import (
     Counters,
     DisturbanceTotals,
@@ -65,6 +66,7 @@ class Evidence:
                 applied.overhead_bytes,
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
+                line_of(applied),
             ),
             _depth(applied, capabilities),
         )
