@@ -106,7 +106,6 @@ def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
         always_sends=who_always_sends(scenario, flows["group"][order].astype(np.int64)),
         segments=load_segments(trial, len(order)),
         mixed_groups=len(record.mix),
-        course=course_of(record.applied, record.window_ns[1]),
     )
 
 

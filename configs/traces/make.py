@@ -48,7 +48,7 @@ def cellular(seed: int = 8, length_s: int = 60) -> str:
     Balakrishnan, NSDI 2013, section 3.1): the rate changes by 200 packets/s in the root of a
     second, between 0 and 1000 packets/s; one that has come to 0 stays there for 1 s on average.
     """
-    draw, tick_ms = random.Random(seed), 20
+    draw, tick_ms = random.Random(seed), 20  # noqa: S311 - no secret
     rate, times = 500.0, []
     for begin in range(0, length_s * MS, tick_ms):
         if rate > 0.0:
@@ -67,7 +67,7 @@ def satellite(seed: int = 6, length_s: int = 60) -> str:
     With each the rate is another one, from 10 to 50 Mbit/s; in each second it is up to 10 % below
     it. A handover interrupts the link for 100 ms.
     """
-    draw, rows = random.Random(seed), ["t_s,rate_bps"]
+    draw, rows = random.Random(seed), ["t_s,rate_bps"]  # noqa: S311 - no secret
     for second in range(length_s):
         if second % 15 == 0:
             best = 10e6 + 40e6 * draw.random()
@@ -83,7 +83,7 @@ def wifi(seed: int = 3, length_s: int = 20) -> str:
     It wins the channel every 8 ms on average, exponentially, and then sends an aggregate of 4 to
     24 packets at once.
     """
-    draw, times, at = random.Random(seed), [], 0.0
+    draw, times, at = random.Random(seed), [], 0.0  # noqa: S311 - no secret
     while (at := at + exponential(draw, 8.0)) < length_s * MS:
         times += [int(at)] * (4 + int(draw.random() * 21))
     return opportunities(times, length_s * MS)

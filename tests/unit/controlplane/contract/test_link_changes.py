@@ -66,7 +66,11 @@ def change(*items: str) -> str:
     [
         (change("at: 200s, rate: 1mbit"), "", "changes[0].at: 200s is after the end"),
         (change("from: 90s, to: 101s, down: true"), "", "changes[0].to: 101s is after the end"),
-        (change("at: 2s, rate: 1mbit", "at: 1s, rate: 2mbit"), "", "changes[1].at: 1s is not after"),
+        (
+            change("at: 2s, rate: 1mbit", "at: 1s, rate: 2mbit"),
+            "",
+            "changes[1].at: 1s is not after",
+        ),
         (
             change("from: 2s, to: 9s, down: true", "from: 8s, to: 10s, down: true"),
             "",
@@ -79,7 +83,7 @@ def change(*items: str) -> str:
         (change("at: 1s, rate: 0mbit"), "", "changes[0].rate: must be more than 0"),
         (change("at: 1s, to: 2s, rate: 1mbit"), "", "changes[0].at: is a moment"),
         (change("at: 1s, buffer: 100B"), "", "changes[0].buffer: 100B at 100mbit is 100 B"),
-        (change("at: 1s, rate: 1mbit"), "sweep: {rate: [1mbit, 2mbit]}", "sweep.rate: bottleneck"),
+        (change("at: 1s, rate: 1mbit"), "sweep: {rate: [1mbit, 2mbit]}", "sweep.rate: bott"),
         ("policer: {rate: 1mbit, burst: 1kB}", "", "policer.burst: 1kB is out of range"),
         ("policer: {rate: 0mbit, burst: 1MB}", "", "policer.rate: must be more than 0"),
     ],
