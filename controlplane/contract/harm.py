@@ -9,7 +9,7 @@ from .traffic import OF_MIX
 from .units import Duration
 
 if TYPE_CHECKING:
-    from .scenario import Scenario
+    from .scenario import FlowGroup, Scenario
 
 HarmedMetric = Literal[
     "per_flow_throughput",
@@ -59,7 +59,7 @@ def check_harm(scenario: Scenario, mixes: HarmMixes) -> None:
     """
     if len(scenario.mixed) != 1:
         raise ValueError("sweep.mixes: harm_to needs a scenario with one flow group in the mix")
-    background = [g.name for g in scenario.flows if not g.mixed and g.strategy != OF_MIX]
+    background = [group.name for group in scenario.flows if _runs_alone(group)]
     if mixes.harm_to not in {*scenario.strategies, *background}:
         known = ", ".join([*scenario.strategies, *background])
         raise ValueError(
@@ -73,6 +73,11 @@ def check_harm(scenario: Scenario, mixes: HarmMixes) -> None:
             "sweep.mixes.harm_to: a flow that is alone in its group has nobody beside it; write "
             "`count: 2` or more"
         )
+
+
+def _runs_alone(group: FlowGroup) -> bool:
+    """Whether a group is the same whatever the mix is."""
+    return not group.mixed and (group.udp is not None or group.strategy != OF_MIX)
 
 
 def _check_alone(scenario: Scenario) -> None:

@@ -114,7 +114,8 @@ def read_datagrams(folder: Path, t0_ns: int) -> NDArray[Any]:
 
 
 def _keys(records: NDArray[Any]) -> NDArray[np.uint64]:
-    return (records["flow"].astype(np.uint64) << np.uint64(32)) | records["seq"]
+    keys: NDArray[np.uint64] = records["flow"].astype(np.uint64) << np.uint64(32)
+    return keys | records["seq"]
 
 
 def write_datagrams(folder: Path, batches: Iterable[NDArray[Any]]) -> int:

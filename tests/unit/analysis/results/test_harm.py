@@ -55,6 +55,16 @@ def test_a_group_that_is_no_part_of_the_mix_can_be_the_victim() -> None:
     }  # fmt: skip
 
 
+def test_media_can_be_the_victim_and_transfers_of_the_mix_cannot() -> None:
+    media = {k: WEB[k] for k in ("name", "count", "base_rtt")}
+    udp = {"rate": "1mbit", "packet": "1200B", "every": "20ms"}
+    mixes = planned(TO_WEB | {"flows": [BASE["flows"][0], media | {"udp": udp}]})
+    assert mixes["k00x00of00"] == {}
+    of_mix = {"name": "web", "base_rtt": "40ms", "arrivals": {"every": "1s"}, "size": "1MB"}
+    with pytest.raises(ValueError, match="harm_to: 'web' is neither"):
+        planned(TO_WEB | {"flows": [BASE["flows"][0], of_mix]})
+
+
 @pytest.mark.parametrize(
     ("raw", "what"),
     [
