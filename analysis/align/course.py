@@ -59,6 +59,13 @@ class PathCourse:
         carried: NDArray[np.float64] = np.diff(np.interp(edges_ns, self.t_ns, self.bits))
         return carried
 
+    @property
+    def rate_varies(self) -> bool:
+        """Whether the link's rate is not the same all the time; base RTTs may change, too."""
+        lasting = np.diff(self.t_ns) > 0
+        rates = np.diff(self.bits)[lasting] * NS_PER_S / np.diff(self.t_ns)[lasting]
+        return not np.allclose(rates, self.rate_bps, rtol=1e-9)
+
     def segments(self, end_ns: int) -> list[tuple[PathChange, int]]:
         """Each change before an end, and when the next one comes or the end.
 

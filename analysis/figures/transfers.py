@@ -128,7 +128,7 @@ def draw_media_delay(measures: RunMeasures, cells: Sequence[Cell]) -> Figure | N
         return None
     for share, text in ((0.05, "95 %"), (0.01, "99 %")):
         ax.axhline(share, color=MUTED, linewidth=0.9, linestyle=(0, (5, 3)), zorder=1)
-        ax.annotate(text, (0.995, share), xycoords=("axes fraction", "data"), ha="right",
+        ax.annotate(text, (0.3, share), xycoords=("axes fraction", "data"), ha="center",
                     va="bottom", fontsize=8.5, color=MUTED)  # fmt: skip
     ax.set(xlabel="one-way delay (ms)", ylabel="datagrams that took longer", yscale="log",
            ylim=(None, 1))  # fmt: skip

@@ -295,7 +295,7 @@ def _flow_mean(trial: TrialData) -> NDArray[np.float64]:
 
 def _time_mean(trial: TrialData) -> float:
     queue = trial.need_queue()
-    if trial.course is not None:
+    if trial.course is not None and trial.course.rate_varies:
         raise NotMeasuredError("the rate changes in mid-trial, and a backlog has no one delay")
     return time_mean_delay(queue.backlog_byte_ns, trial.length_ns, trial.rate_bps)
 

@@ -100,6 +100,9 @@ def test_capacity_of_a_path_that_changes() -> None:
         ("10 to 100 Mbit/s", 8 * S), ("down", 10 * S),
     ]  # fmt: skip
     assert steps(10_000_000, (), 10 * S).segments(10 * S) == []
+    assert course.rate_varies
+    longer = PathChange(10 * S, "base RTT 80 ms", 10_000_000, 10_000_000)
+    assert not steps(10_000_000, (longer,), 10 * S).rate_varies
 
 
 def stepped(**more) -> TrialData:
