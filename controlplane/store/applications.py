@@ -114,8 +114,9 @@ def read_datagrams(folder: Path, t0_ns: int) -> NDArray[Any]:
 
 
 def _keys(records: NDArray[Any]) -> NDArray[np.uint64]:
-    keys: NDArray[np.uint64] = records["flow"].astype(np.uint64) << np.uint64(32)
-    return keys | records["seq"]
+    flows = records["flow"].astype(np.uint64) << np.uint64(32)
+    keys: NDArray[np.uint64] = flows | records["seq"]
+    return keys
 
 
 def write_datagrams(folder: Path, batches: Iterable[NDArray[Any]]) -> int:
