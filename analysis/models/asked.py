@@ -73,6 +73,8 @@ def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
         return "its paths change or jitter, and models know a constant base RTT"
     if any(group.loss or group.back.loss or group.back.random_loss.ppb for group in scenario.flows):
         return "its packets are lost in bursts or on the way back"
+    if any(change.random_loss is not None for change in scenario.bottleneck.changes):
+        return "its random loss changes in mid-trial"
     return None
 
 

@@ -13,7 +13,7 @@ from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
 from .model import ContractModel, JsonObject
-from .units import PACKET_BYTES, Buffer, Duration, Rate, Size
+from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -30,6 +30,8 @@ class LinkChange(ContractModel):
         rate: The rate from then on.
         buffer: The queue's hard limit from then on. One BDP is taken at the rate of that time.
             What waits when it shrinks is not dropped.
+        random_loss: Share of packets lost at random on the forward path of every flow group from
+            then on.
         from: When an outage begins, after the common start.
         to: When it ends.
         down: `true`: nothing is sent; the queue takes packets until it is full.
@@ -42,6 +44,7 @@ class LinkChange(ContractModel):
     at: Duration | None = None
     rate: Rate | None = None
     buffer: Buffer | None = None
+    random_loss: Share | None = None
     from_: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
     down: bool = False
@@ -195,6 +198,19 @@ def _state(at_ns: int, rate_bps: int, limit: int) -> JsonObject:
     return {"at_ns": at_ns, "rate_bps": rate_bps, "limit": limit}
 
 
+def losses_of(changes: tuple[LinkChange, ...]) -> tuple[tuple[int, int], ...]:
+    """The forward path's random loss from times on: (ns after t0, parts per billion).
+
+    Args:
+        changes: A bottleneck's, in the order of time.
+    """
+    return tuple(
+        (change.at.ns, change.random_loss.ppb)
+        for change in changes
+        if change.at is not None and change.random_loss is not None
+    )
+
+
 def line_of(applied: Applied) -> Line:
     """The line that a target really made."""
     return _line(applied.rate_bps, applied.changes, applied.trace)
@@ -255,7 +271,7 @@ def _states(
     known: dict[int, tuple[int, Limit]] = {}
     outages = [(c.from_.ns, c.to.ns) for c in changes if c.from_ is not None and c.to is not None]
     for change in changes:
-        if change.at is None:
+        if change.at is None or (change.rate is None and change.buffer is None):
             continue
         bps = change.rate.bps if change.rate is not None else bps
         if change.buffer is not None:
@@ -326,10 +342,16 @@ def _check_change(scenario: Scenario, key: str, change: LinkChange, last_ns: int
         raise ValueError(f"{key}.at: is a moment, `from` and `to` are an outage; write one of them")
     if change.down != (change.at is None):
         raise ValueError(f"{key}.down: goes with `from` and `to`; write `down: true` there only")
-    if change.at is None and (change.rate is not None or change.buffer is not None):
-        raise ValueError(f"{key}: an outage has no rate or buffer; write those with `at`")
-    if change.at is not None and change.rate is None and change.buffer is None:
-        raise ValueError(f"{key}: changes nothing; write `rate` or `buffer`")
+    changed = (change.rate, change.buffer, change.random_loss)
+    if change.at is None and changed != (None, None, None):
+        raise ValueError(f"{key}: an outage has no rate, buffer or loss; write those with `at`")
+    if change.at is not None and changed == (None, None, None):
+        raise ValueError(f"{key}: changes nothing; write `rate`, `buffer` or `random_loss`")
+    if change.random_loss is not None and change.random_loss.ppb >= 10**9:
+        raise ValueError(
+            f"{key}.random_loss: {change.random_loss} drops every packet; write less than 100%, or "
+            "an outage"
+        )
     if change.rate is not None and change.rate.bps == 0:
         raise ValueError(f"{key}.rate: must be more than 0; write an outage with `from` and `to`")
     if change.buffer is not None and scenario.bottleneck.queues is not None:

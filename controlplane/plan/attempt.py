@@ -22,6 +22,7 @@ from ..contract.course import (
 )
 from ..contract.disciplines import DISCIPLINES, IN_ORDER
 from ..contract.line import Departures
+from ..contract.link_changes import losses_of
 from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
@@ -149,7 +150,12 @@ class Attempt:
         return LaneProgram(
             lane=self.lane,
             bottleneck=self.trial.program,
-            delays=group_delays(self.scenario, self.trial.setting, self.seed),
+            delays=group_delays(
+                self.scenario,
+                self.trial.setting,
+                self.seed,
+                losses_of(self.scenario.bottleneck.changes),
+            ),
             flows=flow_table(self.flows, self.first_flow),
             seed=derive(self.seed, "machine"),
             kernel=self.trial.setting.kernel,

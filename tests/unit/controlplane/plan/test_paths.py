@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import parse_scenario
@@ -11,7 +12,7 @@ from nashbed.controlplane.contract.path_changes import Gilbert, Jitter
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Share
-from nashbed.controlplane.plan.attempt import drain_ns
+from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
 from nashbed.controlplane.plan.paths import group_delays
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with
@@ -90,6 +91,21 @@ def test_base_rtts_change_on_both_ways_and_losses_on_the_forward_path_alone(
     assert there == [(100, 28, 10**7), (200, 28, 5), (300, 5, 0)]
     back = [(c.at_ns // MS, c.delay_ns // MS, c.loss_ppb) for c in delay.back.changes]
     assert back == [(100, 2, 0), (200, 2, 0), (300, 15, 0)]
+
+
+def test_the_random_loss_of_every_group_changes_with_the_bottleneck(testbed: Testbed) -> None:
+    scenario = scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 1%}]}")
+    trial = plan_of(scenario, testbed).trials[0]
+    assert trial.setting.link is None  # the link itself stays as it is
+    program = make_attempt(scenario, trial, 0, 0, Path("nowhere")).program()
+    assert program.is_scheduled
+    (forward,) = (delay.forward for delay in program.delays)
+    assert forward is not None
+    assert [(c.at_ns, c.delay_ns, c.loss_ppb) for c in forward.changes] == [
+        (200 * MS, 5 * MS, 10**7)
+    ]
+    with pytest.raises(ConfigError, match=r"changes\[0\].random_loss: 100% drops every packet"):
+        scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 100%}]}")
 
 
 def test_every_purpose_has_a_seed_of_its_own(testbed: Testbed) -> None:
