@@ -7,15 +7,14 @@ rate. The arithmetic is exact and the data plane's (hosts/dpdk/core/line_schedul
 from __future__ import annotations
 
 import base64
+import struct
 import zlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Literal
-
-import numpy as np
 
 from .model import ContractModel
 from .units import NS_PER_S
@@ -23,17 +22,16 @@ from .units import NS_PER_S
 
 def packed(numbers: Sequence[int]) -> str:
     """Whole numbers as a short text, for a record."""
-    steps = np.diff(np.array(numbers, "<i8"), prepend=0)
-    return base64.b64encode(zlib.compress(steps.tobytes(), 9)).decode()
+    steps = (after - before for before, after in pairwise((0, *numbers)))
+    return base64.b64encode(zlib.compress(struct.pack(f"<{len(numbers)}q", *steps), 9)).decode()
 
 
 def unpacked(text: str) -> list[int]:
     """The numbers of such a text."""
     if not text:
         return []
-    steps = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i8")
-    numbers: list[int] = np.cumsum(steps).tolist()
-    return numbers
+    steps = zlib.decompress(base64.b64decode(text))
+    return list(accumulate(struct.unpack(f"<{len(steps) // 8}q", steps)))
 
 
 class TraceProgram(ContractModel):
@@ -96,8 +94,8 @@ class Line:
         """Its highest rate; of opportunities, the highest of 100 ms in a row."""
         if not self.opportunities_ns:
             return max(self.rate_bps, *(rate for _, rate in self.steps), 0)
-        at = np.array(self.opportunities_ns)
-        most = int(np.max(np.searchsorted(at, at + NS_PER_S // 10) - np.arange(len(at))))
+        at = self.opportunities_ns
+        most = max(bisect_left(at, ns + NS_PER_S // 10) - i for i, ns in enumerate(at))
         return max(self.rate_bps, most * self.opportunity_bits * 10)
 
     def capacity_bits(self, from_ns: int, to_ns: int) -> float:

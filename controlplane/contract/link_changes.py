@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
-from .model import ContractModel, JsonObject
+from .model import AliasedModel, ContractModel, JsonObject
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BURST_MAX = Size(2_000_000_000)
 
 
-class LinkChange(ContractModel):
+class LinkChange(AliasedModel):
     """A change of the link: at a time, or an outage between two.
 
     Attributes:
@@ -36,10 +36,6 @@ class LinkChange(ContractModel):
         to: When it ends.
         down: `true`: nothing is sent; the queue takes packets until it is full.
     """
-
-    model_config = ConfigDict(
-        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
-    )
 
     at: Duration | None = None
     rate: Rate | None = None

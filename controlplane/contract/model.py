@@ -49,6 +49,14 @@ class ContractModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe)
 
 
+class AliasedModel(ContractModel):
+    """A model with keys that are no names in Python, as `from` and `return`."""
+
+    model_config = ConfigDict(
+        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
+
+
 class JsonAnswer(ContractModel):
     """What a command answers with `--json`, or writes for a user to read.
 

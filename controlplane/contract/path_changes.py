@@ -10,10 +10,10 @@ from math import log
 from statistics import NormalDist
 from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from .limit import Limit
-from .model import ContractModel
+from .model import AliasedModel, ContractModel
 from .path_program import ReturnProgram
 from .units import Buffer, Duration, Rate, Share, counted
 
@@ -27,14 +27,6 @@ JITTER_STEPS = 256
 CUT = 4
 """What is drawn is at most so many standard deviations, or so many means."""
 NONE, ALL = Share(0), Share(10**9)
-
-
-class _Written(ContractModel):
-    """A model with keys that are no Python names."""
-
-    model_config = ConfigDict(
-        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
-    )
 
 
 class PathChange(ContractModel):
@@ -138,7 +130,7 @@ class Reorder(ContractModel):
         return self
 
 
-class Gilbert(_Written):
+class Gilbert(AliasedModel):
     """Gilbert and Elliott's two states, with netem's parameters (`loss gemodel`).
 
     A packet is lost by the state that it finds. On average p/(p+r) of the packets find the bad
@@ -191,7 +183,7 @@ class BurstLoss(ContractModel):
     gilbert: Gilbert
 
 
-class Way(_Written):
+class Way(AliasedModel):
     """What one direction of a path may do to its packets.
 
     Attributes:
@@ -289,17 +281,6 @@ class ReturnBottleneck(ContractModel):
         unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
         limit = Limit(unit=unit, value=int(self.buffer.amount))
         return ReturnProgram(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
-
-
-class ReturningLink(_Written):
-    """What a bottleneck is on the way back.
-
-    Attributes:
-        return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
-            `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
-    """
-
-    return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
 
 def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:

@@ -28,8 +28,8 @@ from .dscp import Dscp
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes, check_harm, check_harm_bound
 from .link_changes import LinkChange, Policer, TraceSpec, check_link
-from .model import ContractModel, Name
-from .path_changes import ChangingPath, ReturningLink, check_path, check_rtt, check_times
+from .model import AliasedModel, ContractModel, Name
+from .path_changes import ChangingPath, ReturnBottleneck, check_path, check_rtt, check_times
 from .place import MAX_FLOWS, Count, KernelRelease, Place
 from .queues import (
     COMPLETE_SHARING,
@@ -71,7 +71,7 @@ NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
 
-class Bottleneck(ReturningLink):
+class Bottleneck(AliasedModel):
     """The bottleneck.
 
     Attributes:
@@ -101,6 +101,8 @@ class Bottleneck(ReturningLink):
         trace: A file that says what the link carries over time, from the common start on; `rate`
             is then what it has before, and what a BDP is taken with.
         policer: A token bucket in front of the queue.
+        return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
+            `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
     """
 
     rate: Rate
@@ -116,6 +118,7 @@ class Bottleneck(ReturningLink):
     changes: tuple[LinkChange, ...] = ()
     trace: TraceSpec | None = None
     policer: Policer | None = None
+    return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
     @property
     def shared(self) -> Queues | None:

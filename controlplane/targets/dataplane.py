@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
-
-import numpy as np
 
 from ..contract.disciplines import DisciplineProgram
 from ..contract.errors import TargetError
@@ -152,7 +151,8 @@ class RunningDataPlane:
         """Where the data plane finds the times of a trace's opportunities."""
         path = self._site.scratch / f"trace-{lane}.bin"
         if link.trace is not None and link.trace.form == "opportunities":
-            path.write_bytes(np.array(link.trace.times_ns, "<u8").tobytes())
+            times_ns = link.trace.times_ns
+            path.write_bytes(struct.pack(f"<{len(times_ns)}Q", *times_ns))
         return path
 
     def set_delays(self, lane: LaneProgram) -> None:

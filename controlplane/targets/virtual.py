@@ -170,10 +170,10 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
     Args:
         lane: What it is asked to be.
     """
-    full_sized = all(flow.proto == TCP for flow in lane.flows)
-    packets = tcp_packets(lane)
-    if not full_sized:
-        packets = max(packets, probe_packets(lane))
+    protocols = {flow.proto for flow in lane.flows}
+    full_sized = tcp_packets(lane) if TCP in protocols else 0
+    small = probe_packets(lane) if protocols != {TCP} else 0
+    packets = max(full_sized, small)
     return _sized(packets, lane.first_flow + len(lane.flows))
 
 

@@ -98,7 +98,7 @@ def test_every_key_is_there_with_its_meaning(site: Path, kind: str) -> None:
     schema = json.loads((ROOT / "configs" / "schema" / f"{kind}.schema.json").read_text())
     page = (site / "reference" / f"{kind}.html").read_text()
     rows = re.findall(
-        r"<tr[^>]*>\s*<td><p><code[^>]*><span[^>]*>(\w+)</span></code></p></td>(.*?)</tr>",
+        r"<tr[^>]*>\s*<td><p><code[^>]*><span[^>]*>([^<]+)</span></code></p></td>(.*?)</tr>",
         page,
         re.S,
     )

@@ -33,7 +33,7 @@ PARTS = {
 
 def test_there_are_some() -> None:
     assert len(SCENARIOS) >= 5
-    assert len(PARTS) == 3
+    assert len(PARTS) == 5
 
 
 @pytest.mark.parametrize("place", SCENARIOS)
@@ -46,4 +46,7 @@ def test_a_part_that_is_shown_is_read_within_a_scenario(place: str) -> None:
     key = PARTS[place].partition(":")[0]
     without = re.sub(rf"(?ms)^{key}:.*?(?=^\w|\Z)", "", PLAIN)
     ten = re.sub(r"count: \d+", "count: 10", without)
+    for group in set(re.findall(r"group: (\w+)", PARTS[place])):
+        media = f"{{name: {group}, count: 1, base_rtt: 40ms, udp: {{rate: 1mbit, packet: 200B}}}}"
+        ten = ten.replace("strategies:", f"  - {media}\nstrategies:")
     assert getattr(parse_scenario(f"{ten}\n{PARTS[place]}", place).model, key)

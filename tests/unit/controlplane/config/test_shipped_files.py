@@ -9,6 +9,7 @@ import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
 from nashbed.controlplane.config.cca import written_files
 from nashbed.controlplane.config.load import SCHEMAS, render
+from nashbed.controlplane.config.trace import with_trace
 from nashbed.controlplane.contract.cca import SHIPPED_CCAS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
@@ -111,7 +112,8 @@ def test_every_testbed_loads(path: Path) -> None:
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_a_scenario_survives_json(path: Path) -> None:
     scenario = load_scenario(path).model
-    assert Scenario.model_validate_json(scenario.model_dump_json()) == scenario
+    again = Scenario.model_validate_json(scenario.model_dump_json())
+    assert with_trace(again, str(path)) == scenario
 
 
 def test_the_quickstart_takes_less_than_three_minutes() -> None:

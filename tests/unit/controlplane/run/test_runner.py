@@ -93,7 +93,7 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
     run_fake(run)
     folder = run.directory.trials / "b2bdp-k01-r0-a0"
     names = {path.name for path in folder.iterdir()}
-    not_used = {"bins", "segments", "datagrams"}
+    not_used = {"bins", "segments", "datagrams", "transfers", "return_queue"}
     tables = {name for name in TABLES if name not in not_used}
     assert names == {f"{name}.parquet" for name in tables} | {
         "trial.json", "sender.json", "sink.json",
