@@ -293,25 +293,28 @@ def _keys(schema: JsonObject, details: ErrorDetails, data: Any) -> list[str]:
         nodes = [
             child
             for node in nodes
-            for flat in _alternatives(node, schema)
+            for flat in _alternatives(node, schema, details["loc"])
             for child in _step(flat, part)
         ]
     keys = [
         key
         for node in nodes
-        for flat in _alternatives(node, schema)
+        for flat in _alternatives(node, schema, details["loc"])
         for key in flat.get("properties", {})
     ]
     return list(dict.fromkeys(keys))
 
 
-def _alternatives(node: JsonObject, schema: JsonObject) -> list[JsonObject]:
+def _alternatives(node: JsonObject, schema: JsonObject, tags: Path) -> list[JsonObject]:
+    """What a value may be; of alternatives that are told apart by a key, the one that it names."""
     if "$ref" in node:
         name = str(node["$ref"]).rsplit("/", 1)[-1]
-        return _alternatives(schema["$defs"][name], schema)
-    branches = node.get("anyOf", []) + node.get("oneOf", []) + node.get("allOf", [])
+        return _alternatives(schema["$defs"][name], schema, tags)
+    named = node.get("discriminator", {}).get("mapping", {})
+    chosen = [{"$ref": ref} for tag, ref in named.items() if tag in tags]
+    branches = chosen or node.get("anyOf", []) + node.get("oneOf", []) + node.get("allOf", [])
     if branches:
-        return [flat for branch in branches for flat in _alternatives(branch, schema)]
+        return [flat for branch in branches for flat in _alternatives(branch, schema, tags)]
     return [node]
 
 

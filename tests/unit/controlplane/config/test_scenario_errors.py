@@ -268,6 +268,14 @@ def test_several_mistakes_are_several_lines() -> None:
     assert [line.split(":")[1] for line in lines] == ["3", "5"]
 
 
+def test_a_key_of_another_bound_is_refused_with_the_keys_of_this_one() -> None:
+    bound = "{metric: per_flow_throughput, strategy: bbr, mix: {bbr: 1}, min: 1mbit}"
+    found = message(f"{SCENARIO}\nacceptance: [{bound}]\n")
+    said, _, allowed = found.partition("allowed here: ")
+    assert "acceptance[0].min: unknown key" in said
+    assert allowed.endswith("metric, strategy, mix, expect, tolerance")
+
+
 def test_a_misspelt_key_is_not_also_missing() -> None:
     assert message(SCENARIO.replace("buffer:", "bufer:")).count("\n") == 0
 
