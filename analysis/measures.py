@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.steadiness import starts_agree
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, open_run
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -27,7 +28,7 @@ from .metrics.changes import ChangeResponse, responses_of
 from .metrics.completion import Completions, completions_of
 from .metrics.statistics import Estimate, estimate
 from .metrics.throughput import SETTLED_WITHIN
-from .state import State, mix_state
+from .state import State, mix_state, strategy_totals
 
 FloatArray = NDArray[np.float64]
 
@@ -77,6 +78,29 @@ class TrialMeasures:
             return self.trial.record.steadiness.settled
         drift = self.total.get("throughput_drift")
         return None if drift is None else abs(drift) <= SETTLED_WITHIN
+
+    @property
+    def mean_rate_bps(self) -> float:
+        """What the link could carry on average in the measured window; at most a policer's rate."""
+        record = self.trial.record
+        mean = float(self.rate_bps)
+        if self.course is not None:
+            low, high = record.window_ns
+            (bits,) = self.course.capacity_bits(np.array([low, high], np.int64))
+            mean = float(bits) * NS_PER_S / (high - low)
+        policer = record.applied.policer
+        return mean if policer is None else min(mean, float(policer.rate_bps))
+
+    @property
+    def rate_varies(self) -> bool:
+        """Whether the link's rate is not the same all the time."""
+        return self.course is not None and self.course.rate_varies
+
+    @property
+    def limits(self) -> tuple[tuple[int, int], ...]:
+        """From when on the queue's hard limit is how many bytes: (ns after t0, bytes)."""
+        changes = self.trial.record.applied.changes
+        return ((0, self.buffer_bytes), *((each.at_ns, each.limit_bytes) for each in changes))
 
     def flow_mask(self, strategy: str | None = None, group: int | None = None) -> NDArray[np.bool_]:
         """Which flows of the mix run a strategy and are of a group (None: any), shape (F,).
@@ -205,9 +229,23 @@ class RunMeasures:
         """The applied buffer of a setting in bytes (the requested one before any trial ran)."""
         return next((t.buffer_bytes for t in self._of(setting)), setting.buffer_bytes)
 
+    def mean_rate(self, setting: Setting) -> float:
+        """What the link carries on average in the measured window, in bit/s.
+
+        That is the applied rate, unless it changes or a policer is before it, and the requested
+        one before any trial ran.
+        """
+        return next((t.mean_rate_bps for t in self._of(setting)), float(setting.rate_bps))
+
     def fair_share(self, setting: Setting) -> float:
-        """Applied rate / number of flows in bit/s: headers are in it, goodput is below it."""
-        return self.applied_rate(setting) / sum(self.group_sizes)
+        """Mean rate / number of flows in bit/s: headers are in it, goodput is below it."""
+        return self.mean_rate(setting) / sum(self.group_sizes)
+
+    def full_queue_ns(self, setting: Setting) -> float | None:
+        """How long a full queue is in ns; None where its limit or the link's rate changes."""
+        if any(t.rate_varies or len(t.limits) > 1 for t in self._of(setting)):
+            return None
+        return self.applied_buffer(setting) * 8 * NS_PER_S / self.applied_rate(setting)
 
     def cells(self, setting: Setting) -> list[Cell]:
         """The planned or run mixes of a setting, by number of flows of the later strategies."""
@@ -216,6 +254,12 @@ class RunMeasures:
             measured.setdefault(trial.state, []).append(trial)
         ordered = sorted(measured, key=_mix_order)
         return [Cell(setting, state, tuple(measured[state])) for state in ordered]
+
+    def each_runs_alone(self, setting: Setting) -> bool:
+        """Whether the mixes of a setting are three strategies or more, each only on its own."""
+        flows = sum(self.group_sizes)
+        alone = all(max(strategy_totals(cell.state)) == flows for cell in self.cells(setting))
+        return alone and len(self.strategies) > 2
 
     def is_settled(self, cell: Cell) -> bool:
         """Whether every repetition of a mix is known to have settled.

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from ..align.course import PathChange, PathCourse
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
-from .style import INK, MUTED, WIDE, colour_of, legend_below, new_figure
+from .style import DASHED, INK, MUTED, WIDE, colour_of, legend_below, new_figure
 
 BEFORE, AFTER_NS = 0.25, 30 * NS_PER_S
 """Part of the time shown that lies before the change; the most that is shown after it."""
 BINS = 300
 LEAST_BIN_NS = 1_000_000
-DASHED = (0, (5, 3))
 
 
 def span_around(course: PathCourse, number: int, end_ns: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..metrics.statistics import Estimate
@@ -36,13 +38,52 @@ def place_of_mix(state: State) -> int:
     return sum(strategy_totals(state)[1:])
 
 
-def set_mix_axis(ax: Axes, measures: RunMeasures) -> None:
-    """Give an axis the scale and the title of a run's mixes."""
-    total = sum(measures.group_sizes)
-    others = measures.strategies[1] if len(measures.strategies) == 2 else "other"
-    ax.set_xlabel(f"flows running {others}, of {total}")
-    ax.set_xlim(-0.5, total + 0.5)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
+@dataclass(frozen=True)
+class MixAxis:
+    """The axis of a setting's mixes.
+
+    Where three strategies or more run and each only alone, a place for each of them; otherwise
+    the number of flows of all but the first.
+
+    Attributes:
+        alone: The strategies, where each runs only alone; empty: mixes are by their numbers.
+        flows: Flows of a mix.
+        others: What the flows of the axis run.
+    """
+
+    alone: tuple[str, ...]
+    flows: int
+    others: str
+
+    def place(self, state: State) -> int:
+        """The place of a mix."""
+        return strategy_totals(state).index(self.flows) if self.alone else place_of_mix(state)
+
+    def set(self, ax: Axes) -> None:
+        """Give an axis its scale and its title."""
+        if self.alone:
+            ax.set_xlabel(f"what all {self.flows} flows run" if self.flows > 1 else "the flow runs")
+            ax.set_xlim(-0.5, len(self.alone) - 0.5)
+            ax.set_xticks(range(len(self.alone)), self.alone)
+            return
+        ax.set_xlabel(f"flows running {self.others}, of {self.flows}")
+        ax.set_xlim(-0.5, self.flows + 0.5)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
+
+
+def mix_axis(measures: RunMeasures, setting: Setting) -> MixAxis:
+    """The axis of a setting's mixes.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+    """
+    strategies = measures.strategies
+    return MixAxis(
+        alone=strategies if measures.each_runs_alone(setting) else (),
+        flows=sum(measures.group_sizes),
+        others=strategies[1] if len(strategies) == 2 else "other",
+    )
 
 
 def axis_of(measures: RunMeasures, line: SweepLine) -> str:

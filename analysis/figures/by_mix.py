@@ -22,12 +22,13 @@ from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, shown, trials_text
 from .axes import (
+    MixAxis,
     axis_of,
     draw_estimates,
     mark_unsettled,
+    mix_axis,
     name_scales,
     place_of_mix,
-    set_mix_axis,
     shared_legend,
     small_multiples,
 )
@@ -79,10 +80,11 @@ def draw_throughput_by_mix(
     one_group = len(groups) == 1
     figure, axes = new_figure(WIDE, 4.2 if one_group else 2.6 * len(groups), len(groups))
     simple = one_group and len(measures.strategies) == 2
+    axis = mix_axis(measures, setting)
     for group, ax in enumerate(axes):
-        _mark_unsettled(ax, measures.cells(setting))
+        _mark_unsettled(ax, measures.cells(setting), axis)
         for strategy in measures.strategies:
-            _draw_strategy(ax, measures, setting, strategy, group, line=simple)
+            _draw_strategy(ax, measures, setting, strategy, group, axis, line=simple)
         _draw_fair_share(ax, measures.fair_share(setting))
         if len(groups) > 1:
             ax.set_title(f"group {groups[group]}")
@@ -93,17 +95,23 @@ def draw_throughput_by_mix(
     if simple:
         _draw_models_per_flow(axes[0], measures, setting)
         _mark_equilibria(axes[0], equilibria)
-    set_mix_axis(axes[-1], measures)
+    axis.set(axes[-1])
     legend_below(figure, axes[0], columns=3)
     return figure
 
 
-def _mark_unsettled(ax: Axes, cells: Sequence[Cell]) -> None:
-    mark_unsettled(ax, [place_of_mix(cell.state) for cell in cells if cell.unsettled])
+def _mark_unsettled(ax: Axes, cells: Sequence[Cell], axis: MixAxis) -> None:
+    mark_unsettled(ax, [axis.place(cell.state) for cell in cells if cell.unsettled])
 
 
 def _draw_strategy(
-    ax: Axes, measures: RunMeasures, setting: Setting, strategy: str, group: int, line: bool
+    ax: Axes,
+    measures: RunMeasures,
+    setting: Setting,
+    strategy: str,
+    group: int,
+    axis: MixAxis,
+    line: bool,
 ) -> None:
     index = measures.strategies.index(strategy)
     cells = [c for c in measures.cells(setting) if c.state[group][index] and c.trials]
@@ -114,7 +122,7 @@ def _draw_strategy(
     colour = colour_of(strategy, measures.strategies)
     draw_estimates(
         ax,
-        [place_of_mix(c.state) for c, _ in known],
+        [axis.place(c.state) for c, _ in known],
         [e.scaled(shown(1, "bit/s")) for _, e in known],
         colour,
         marker=marker_of(strategy, measures.strategies),
@@ -216,32 +224,38 @@ def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Figure | None:
         The figure; None if no trial's queueing delay was measured.
     """
     figure, (ax,) = new_figure(NARROW, 3.6)
+    axis = mix_axis(measures, setting)
     drawn = [
-        _draw_delay(ax, measures, setting, metric, (style, marker, label))
+        _draw_delay(ax, measures, setting, axis, metric, (style, marker, label))
         for metric, style, marker, label in DELAYS
     ]
     if not any(drawn):
         return None
     _draw_models_delay(ax, measures, setting)
-    _mark_unsettled(ax, measures.cells(setting))
-    full_s = measures.applied_buffer(setting) * 8 / measures.applied_rate(setting)
-    ax.axhline(
-        shown(full_s, "s"), color=INK, linewidth=1.0, linestyle=(0, (5, 3)), label="full queue"
-    )
+    _mark_unsettled(ax, measures.cells(setting), axis)
+    full_ns = measures.full_queue_ns(setting)
+    if full_ns is not None:
+        ax.axhline(full_ns / 1e6, color=INK, linewidth=1.0, linestyle=(0, (5, 3)),
+                   label="full queue")  # fmt: skip
     ax.set_ylabel("queueing delay (ms)")
     ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
-    set_mix_axis(ax, measures)
+    axis.set(ax)
     legend_below(figure, ax, columns=1)
     return figure
 
 
 def _draw_delay(
-    ax: Axes, measures: RunMeasures, setting: Setting, metric: str, look: tuple[str, str, str]
+    ax: Axes,
+    measures: RunMeasures,
+    setting: Setting,
+    axis: MixAxis,
+    metric: str,
+    look: tuple[str, str, str],
 ) -> bool:
     """Draw one metric's line; says whether any trial has it."""
     style, marker, label = look
     unit = metric_named(metric).unit
-    points = [(place_of_mix(c.state), c.estimate(metric)) for c in measures.cells(setting)]
+    points = [(axis.place(c.state), c.estimate(metric)) for c in measures.cells(setting)]
     known = [(x, e) for x, e in points if e is not None]
     if not known:
         return False
@@ -309,7 +323,7 @@ def _draw_together(
     ax: Axes, measures: RunMeasures, setting: Setting, cells: Sequence[Cell], label: str
 ) -> None:
     second, rate = measures.strategies[1], measures.applied_rate(setting)
-    _mark_unsettled(ax, cells)
+    mark_unsettled(ax, [place_of_mix(cell.state) for cell in cells if cell.unsettled])
     known = [
         (place_of_mix(cell.state), each.scaled(100 / rate))
         for cell in cells

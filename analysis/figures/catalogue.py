@@ -576,9 +576,11 @@ def _throughput_caption(measures: RunMeasures) -> str:
         else "There is one trial per mix, so there is no interval. The bands reach from the "
         "slowest to the fastest flow of each congestion control."
     )
+    changes = any(trial.mean_rate_bps != trial.rate_bps for trial in measures.trials)
+    rate = "what the link carries on average" if changes else "the applied rate"
     return (
         "Goodput of one flow, averaged over the flows of each congestion control. The fair share "
-        "is the applied rate divided by the number of flows. Goodput excludes headers and is a few "
+        f"is {rate} divided by the number of flows. Goodput excludes headers and is a few "
         f"per cent below it. {bars}"
     )
 

@@ -73,8 +73,8 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | 
         mask = trial.flow_mask(strategy)
         if mask.any():
             _draw_strategy(ax, t_s, rtt_ms[mask], strategy, measures)
-    full_ns = trial.buffer_bytes * 8 * NS_PER_S / trial.rate_bps
-    _draw_bounds(ax, sorted(set(trial.trial.setting.base_rtt_ns)), full_ns)
+    _draw_bounds(ax, _base_rtts(measures, trial.trial.setting),
+                 measures.full_queue_ns(trial.trial.setting))  # fmt: skip
     ax.set(
         xlabel="time (s)",
         ylabel="smoothed RTT (ms)",
@@ -128,8 +128,7 @@ def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Figure | None:
         if capture.is_file():
             for series in capture_rtt(read_segments(capture)):
                 _plot(ax, series, f"{strategy}, capture", colour)
-    full_ns = measures.applied_buffer(setting) * 8 * NS_PER_S / measures.applied_rate(setting)
-    _draw_bounds(ax, [min(setting.base_rtt_ns)], full_ns)
+    _draw_bounds(ax, _base_rtts(measures, setting), measures.full_queue_ns(setting))
     longest = max(t.trial.record.duration_ns for t in trials.values())
     ax.set(xlabel="time (s)", ylabel="RTT (ms)", xlim=(0, longest / NS_PER_S))
     ax.set_ylim(bottom=0)
@@ -158,9 +157,17 @@ def _socket_rtt(
     return (edges[:-1] + edges[1:]) / 2 / NS_PER_S, series * 1e3
 
 
-def _draw_bounds(ax: Axes, bases_ns: Sequence[int], full_ns: float) -> None:
-    """Draw the base RTTs, and the largest of them with a full queue."""
-    lines = [*((base, "base RTT") for base in bases_ns), (bases_ns[-1] + full_ns, FULL)]
+def _base_rtts(measures: RunMeasures, setting: Setting) -> list[int]:
+    """The base RTTs of a setting in ns, ascending, with those that they change to."""
+    later = {each.base_rtt.ns for group in measures.run.scenario.flows for each in group.changes}
+    return sorted({*setting.base_rtt_ns, *later})
+
+
+def _draw_bounds(ax: Axes, bases_ns: Sequence[int], full_ns: float | None) -> None:
+    """Draw the base RTTs, and the largest of them with a full queue, if that is always as long."""
+    lines: list[tuple[float, str]] = [(base, "base RTT") for base in bases_ns]
+    if full_ns is not None:
+        lines.append((bases_ns[-1] + full_ns, FULL))
     for i, (ns, label) in enumerate(lines):
         ax.axhline(
             ns / 1e6,

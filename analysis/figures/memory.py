@@ -24,9 +24,8 @@ from ..state import State
 from ..text import size_text, trials_text
 from .axes import draw_estimates
 from .queue_over_time import MAX_BINS, MIN_BIN_NS
-from .style import INK, MUTED, NARROW, QUEUE_COLOURS, WIDE, new_figure
+from .style import DASHED, INK, MUTED, NARROW, QUEUE_COLOURS, WIDE, new_figure
 
-DASHED = (0, (5, 3))
 MAX_FLOWS = 60
 """Most flows that the heat map of blame shows one by one."""
 NO_DROPS = "#eef0f2"

@@ -23,10 +23,12 @@ from ..models.starts import BBR
 from ..pyramid.levels import user_cache
 from ..pyramid.view import queue_of
 from ..text import size_text
-from .style import INK, MUTED, NARROW, colour_of, new_figure, shades
+from .style import DASHED, INK, MUTED, NARROW, colour_of, new_figure, shades
 
 MAX_BINS = 600
 MIN_BIN_NS = 10_000_000
+RATE_STEP_NS = 100_000_000
+"""How finely what a link carries is drawn."""
 MAX_LAYERS = 60
 PROBE_RTT_PACKETS = 4
 """Linux's window while BBR measures the base RTT (bbr_cwnd_min_target)."""
@@ -58,21 +60,9 @@ def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure 
     samples = bbr_samples(trial)
     figure, (ax, *below) = _axes(samples)
     _draw_layers(ax, measures, trial, bins, stacked)
-    limit = trial.buffer_bytes
-    ax.axhline(limit / 1e3, color=INK, linewidth=1.0, linestyle=(0, (5, 3)))
-    ax.annotate(
-        f"limit {size_text(limit)}",
-        (0.99, limit / 1e3),
-        xycoords=("axes fraction", "data"),
-        ha="right",
-        va="bottom",
-        fontsize=8.5,
-        color=INK,
-    )
+    _draw_limit(ax, trial, bins.end_ns)
     ax.set(
-        xlim=(bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S),
-        ylabel="bytes in the queue (kB)",
-        ylim=(0, 1.18 * limit / 1e3),
+        xlim=(bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S), ylabel="bytes in the queue (kB)"
     )
     if samples is not None:
         bandwidth, rtt = below
@@ -83,9 +73,35 @@ def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure 
                 _mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
     (ax, *below)[-1].set_xlabel("time (s)")
     _mark_warmup(ax, trial)
-    _delay_axis(ax, trial)
+    if not trial.rate_varies:
+        _delay_axis(ax, trial)
     _legend(figure, measures, trial, below)
     return figure
+
+
+def _draw_limit(ax: Axes, trial: TrialMeasures, end_ns: int) -> None:
+    """The queue's hard limit over time, with room above it, and its largest value."""
+    at_ns, limits = zip(*trial.limits, strict=True)
+    largest = max(limits)
+    ax.step(
+        [*(ns / NS_PER_S for ns in at_ns), end_ns / NS_PER_S],
+        [each / 1e3 for each in (*limits, limits[-1])],
+        where="post",
+        color=INK,
+        linewidth=1.0,
+        linestyle=DASHED,
+    )
+    last = limits[-1] == largest
+    ax.annotate(
+        f"limit {size_text(largest)}",
+        (0.99 if last else at_ns[limits.index(largest)] / NS_PER_S, largest / 1e3),
+        xycoords=("axes fraction" if last else "data", "data"),
+        ha="right" if last else "left",
+        va="bottom",
+        fontsize=8.5,
+        color=INK,
+    )
+    ax.set_ylim(0, 1.18 * largest / 1e3)
 
 
 def _axes(samples: BbrSamples | None) -> tuple[Figure, list[Axes]]:
@@ -254,9 +270,15 @@ def _draw_bandwidth(
     rate = _goodput(trial, samples)
     if rate is not None:
         ax.plot(*rate, color=INK, linewidth=1.0, label=f"goodput of {_names(trial, samples)}")
-    ax.axhline(trial.rate_bps / 1e6, color=INK, linewidth=1.0, linestyle=(0, (5, 3)))
+    edges = np.arange(0, trial.trial.record.duration_ns + RATE_STEP_NS, RATE_STEP_NS)
+    carried = np.full(len(edges) - 1, float(trial.rate_bps))
+    if trial.course is not None:
+        carried = trial.course.capacity_bits(edges) * (NS_PER_S / RATE_STEP_NS)
+    ax.stairs(carried / 1e6, edges / NS_PER_S, color=INK, linewidth=1.0, linestyle=DASHED,
+              baseline=None)  # fmt: skip
     ax.set(
-        ylabel=f"all {_names(trial, samples)} flows\n(Mbit/s)", ylim=(0, 1.3 * trial.rate_bps / 1e6)
+        ylabel=f"all {_names(trial, samples)} flows\n(Mbit/s)",
+        ylim=(0, 1.3 * float(carried.max()) / 1e6),
     )
 
 
@@ -267,7 +289,7 @@ def _draw_min_rtt(
     samples: BbrSamples,
     through: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Each flow's least RTT of 10 s, beside the RTT through the queue.
+    """Each flow's least RTT of 10 s, beside the RTT through the queue if the path is constant.
 
     Args:
         ax: Where.
@@ -277,14 +299,18 @@ def _draw_min_rtt(
         through: Times in ns and bytes in the queue.
     """
     colour = _colour(measures, trial, samples)
-    t_ns, queued = through
-    base_s = min(trial.trial.setting.base_rtt_ns) / NS_PER_S
-    loaded_ms = 1e3 * (base_s + queued * 8 / trial.rate_bps)
-    ax.plot(t_ns / NS_PER_S, loaded_ms, color=MUTED, linewidth=0.9, label="RTT through the queue")
+    largest_ms = 1e3 * float(np.nanmax(samples.min_rtt_s))
+    if trial.course is None:
+        t_ns, queued = through
+        base_s = min(trial.trial.setting.base_rtt_ns) / NS_PER_S
+        loaded_ms = 1e3 * (base_s + queued * 8 / trial.rate_bps)
+        ax.plot(t_ns / NS_PER_S, loaded_ms, color=MUTED, linewidth=0.9,
+                label="RTT through the queue")  # fmt: skip
+        largest_ms = float(loaded_ms.max())
     for index, row in enumerate(samples.min_rtt_s):
         label = "least RTT of 10 s" if index == 0 else None
         ax.plot(samples.t_ns / NS_PER_S, 1e3 * row, color=colour, linewidth=0.9, label=label)
-    ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * float(loaded_ms.max())))
+    ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * largest_ms))
 
 
 def _mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 INK, GRID, MUTED = "#1b1f24", "#d8dde3", "#6a7380"
 GOOD = "#009E73"
+DASHED = (0, (5, 3))
 _KNOWN = {
     "cubic": "#0072B2",
     "bbr": "#D55E00",

@@ -105,6 +105,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "started": _moment(run.manifest.started_utc),
         "status": run.manifest.status,
         "sought": findings.summary.seeks_equilibria,
+        "each_alone": all(measures.each_runs_alone(setting) for setting in run.settings),
         "headlines": [_headline(findings, each) for each in findings.summary.equilibria]
         if findings.summary.seeks_equilibria
         else [],

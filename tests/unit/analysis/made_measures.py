@@ -11,6 +11,7 @@ import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.trial import GroupMix, Setting, Steadiness, TrialRecord
 from nashbed.controlplane.plan.sweep import scenario_mixes, scenario_settings
 from nashbed.controlplane.store.finished_run import FinishedRun
@@ -75,7 +76,8 @@ def _trial(
     end_ns = scenario.longest.ns
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
-        attempt=0, valid=True, duration_ns=end_ns, window_ns=(scenario.warmup.ns, end_ns),
+        attempt=0, valid=True, applied=Applied.model_construct(rate_bps=setting.rate_bps),
+        duration_ns=end_ns, window_ns=(scenario.warmup.ns, end_ns),
         steadiness=None if "throughput_drift" in totals
         else Steadiness(settled=True, window_ns=(end_ns // 2, end_ns), drifts=()),
     )  # fmt: skip

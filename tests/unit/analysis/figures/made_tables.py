@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
+from nashbed.controlplane.contract.target import Applied
 from tests.support.synthetic_run import write_table
 from tests.unit.analysis.made_measures import made
 
@@ -40,7 +41,7 @@ class MadeTrial:
         self.record = SimpleNamespace(
             duration_ns=100_000_000,
             window_ns=(40_000_000, 100_000_000),
-            applied=SimpleNamespace(rate_bps=8_000_000, overhead_bytes=0),
+            applied=Applied.model_construct(rate_bps=8_000_000, overhead_bytes=0),
         )
         self._tables = {
             name: {key: np.array(values) for key, values in columns.items()}

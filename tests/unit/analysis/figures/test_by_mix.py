@@ -52,6 +52,18 @@ def leading_up_to_two(setting: Setting, strategy: str, second: int) -> float:
     return 20e6 + (2e6 * (2.5 - second) if strategy == "bbr" else 0.0)
 
 
+def test_strategies_that_run_only_alone_have_a_place_each() -> None:
+    alone = [{"cubic": 4}, {"reno": 4}, {"bbr": 4}]
+    figure = draw_one({"strategies": ["cubic", "reno", "bbr"], "sweep": {"mixes": alone}})
+    (ax,) = figure.axes
+    drawn_names = [label.get_text() for label in ax.get_xticklabels()]
+    assert drawn_names == ["cubic", "reno", "bbr"]
+    assert ax.get_xlabel() == "what all 4 flows run"
+    drawn = containers(ax)
+    places = [points(drawn[f"{name} (n = 1 trial per mix)"].lines[0])[0] for name in drawn_names]
+    assert places == [[0], [1], [2]]
+
+
 def draw_one(raw: dict[str, Any], per_flow: Any = leading_up_to_two) -> Figure:
     measures = made({**FOUR, **raw}, per_flow)
     (setting,) = measures.run.settings

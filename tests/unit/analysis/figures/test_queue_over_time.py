@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from nashbed.analysis.align.course import PathChange, steps
 from nashbed.analysis.figures.queue_over_time import bbr_samples, draw_queue_over_time, occupancy
 from nashbed.analysis.figures.style import colour_of
+from nashbed.analysis.measures import TrialMeasures
+from nashbed.controlplane.contract.limit import Limit
+from nashbed.controlplane.contract.link_changes import LinkState, PolicerProgram
 from tests.support.drawn import filled, legend_of, lines_of, points, texts
 from tests.unit.analysis.figures.made_tables import trial_with
 
@@ -162,3 +166,38 @@ def test_goodput_second_by_second() -> None:
 
 def test_nothing_without_telemetry() -> None:
     assert draw_queue_over_time(*trial_with({})) is None
+
+
+def applied(trial: TrialMeasures, **what: Any) -> None:
+    record = trial.trial.record
+    record.applied = record.applied.model_copy(update=what)  # type: ignore[misc]
+
+
+def test_a_limit_that_changes_is_drawn_as_steps_and_the_largest_fits() -> None:
+    """40 kB, from 50 ms on 120 kB; the rate rises with it, so that bytes are no delay."""
+    measures, trial = trial_with({"postcards": POSTCARDS})
+    limit = Limit(unit="bytes", value=120_000)
+    later = LinkState(at_ns=50 * MS, rate_bps=24_000_000, limit=limit)
+    applied(trial, changes=(later,))
+    change = PathChange(50 * MS, "24 Mbit/s", 24_000_000, 8_000_000)
+    course = steps(8_000_000, (change,), 100 * MS)
+    changed = replace(trial, course=course)
+    figure = draw_queue_over_time(measures, changed)
+    assert figure is not None
+    ax = figure.axes[0]
+    (drawn,) = [line for line in ax.lines if line.get_drawstyle() == "steps-post"]
+    assert drawn.get_xydata().tolist() == [[0.0, 40.0], [0.05, 120.0], [0.1, 120.0]]
+    assert ax.get_ylim()[1] == pytest.approx(1.18 * 120)
+    assert "limit 120 kB" in texts(ax)
+    assert not ax.child_axes
+    # Of the window from 40 ms on, 10 ms have 8 Mbit/s and 50 ms 24 Mbit/s.
+    assert changed.mean_rate_bps == pytest.approx((10 * 8e6 + 50 * 24e6) / 60)
+    assert changed.rate_varies
+
+
+def test_a_policer_caps_what_the_link_carries() -> None:
+    _, trial = trial_with({"postcards": POSTCARDS})
+    assert trial.mean_rate_bps == 8_000_000
+    policer = PolicerProgram(rate_bps=2_000_000, burst_bytes=10_000)
+    applied(trial, policer=policer)
+    assert trial.mean_rate_bps == 2_000_000
