@@ -252,7 +252,8 @@ class ChangingPath(Way):
 class ReturnBottleneck(ContractModel):
     """A bottleneck of its own on the way back, shared by the acknowledgements of all flows.
 
-    It is drop-tail, and counts `bottleneck.overhead` for each packet, too.
+    Data of groups whose `direction` is reverse shares it. It is drop-tail, and counts
+    `bottleneck.overhead` for each packet, too.
 
     Attributes:
         rate: Its rate.

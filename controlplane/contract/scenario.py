@@ -51,6 +51,8 @@ from .traffic import (
     Connections,
     SizeSpec,
     check_background_start,
+    check_direction,
+    check_directions,
     check_group,
     check_order,
     most_flows,
@@ -189,6 +191,9 @@ class FlowGroup(ChangingPath):
             `{one_of: [2kB, 1MB]}`, or `{file: sizes.csv}`, a file with a size on each line.
         connections: `new`: each transfer has a connection of its own, with its handshake and end;
             `kept`: it takes an idle one of its group and strategy, if there is one. Left out: new.
+        direction: `forward`; or `reverse`: the group's data takes the way of the others'
+            acknowledgements, through the bottleneck on the way back, and its acknowledgements come
+            through the queue. Its `strategy` is one of its own.
         app: What limits its flows besides the network. Left out: nothing, they send bulk data.
         udp: Its flows are paced datagrams without congestion control, and background.
     """
@@ -203,6 +208,7 @@ class FlowGroup(ChangingPath):
     arrivals: ArrivalSpec | None = None
     size: SizeSpec | None = None
     connections: Connections | None = None
+    direction: Literal["forward", "reverse"] = "forward"
     app: Application | None = None
     udp: Media | None = None
 
@@ -210,6 +216,11 @@ class FlowGroup(ChangingPath):
     def mixed(self) -> bool:
         """Whether its flows are part of the mix; if not, they are background."""
         return self.runs == OF_MIX and self.arrivals is None
+
+    @property
+    def reverse(self) -> bool:
+        """Whether its data takes the way of the others' acknowledgements."""
+        return self.direction == "reverse"
 
     @property
     def runs(self) -> str:
@@ -226,6 +237,7 @@ class FlowGroup(ChangingPath):
                 f"random_loss: {self.random_loss} drops every packet; write less than 100%"
             )
         check_application(self)
+        check_direction(self)
         return self
 
 
@@ -824,6 +836,7 @@ class Scenario(ContractModel):
             settles=isinstance(self.duration, SettledDuration),
         )
         check_applications(self)
+        check_directions(self)
         return self
 
 

@@ -143,6 +143,47 @@ def check_group(group: FlowGroup) -> None:
         check_size(group.size, "size")
 
 
+def check_direction(group: FlowGroup) -> None:
+    """Data on the way of the others' acknowledgements is that of bulk flows in the background.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not group.reverse:
+        return
+    for key in ("arrivals", "app", "udp"):
+        if getattr(group, key) is not None:
+            raise ValueError(
+                f"direction: reverse is for flows that send until the end; remove `{key}`, or "
+                "write `direction: forward`"
+            )
+    if group.strategy == "of_mix":
+        raise ValueError(
+            "direction: a mix competes in the queue of the way there; write a `strategy` of the "
+            "group's own, e.g. cubic"
+        )
+
+
+def check_directions(scenario: Scenario) -> None:
+    """Data that takes the way back needs a bottleneck there, and a start that can be ordered.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for i, group in enumerate(scenario.flows):
+        if not group.reverse:
+            continue
+        if scenario.bottleneck.return_ is None:
+            raise ValueError(
+                f"flows.{i}.direction: reverse needs a bottleneck on the way back; write "
+                "`bottleneck: {return: {rate: 10mbit, buffer: 50pkt}}`"
+            )
+        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
+            raise ValueError(
+                f"flows.{i}.direction: iperf3 starts flows of one direction; write another start"
+            )
+
+
 def most_flows(group: FlowGroup, longest_ns: int) -> int:
     """Flows of a group, or its transfers, in a trial, at the most."""
     if group.arrivals is None:

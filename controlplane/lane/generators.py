@@ -1,4 +1,8 @@
-"""The flow generators of an attempt: a sink and a sender, one process each."""
+"""The flow generators of an attempt: a sink and a sender, one process each.
+
+Where data of some flows takes the way of the others' acknowledgements, there are two more: their
+sender is among the receivers, and their sink among the senders.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from ..contract.messages import (
     SinkFlowReport,
     SinkProgress,
     SinkReport,
+    TimerLateness,
     read_message,
 )
 from ..contract.model import JsonObject
@@ -28,9 +33,19 @@ from ..contract.trial import Kind, Steadiness
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.process.managed import ManagedProcess
-from ..plan.attempt import Attempt, TrialFlow, drain_ns, generator_config, progress_ns, span_ns
+from ..plan.attempt import (
+    Attempt,
+    Role,
+    TrialFlow,
+    drain_ns,
+    generator_config,
+    progress_ns,
+    span_ns,
+)
 from .lab import quietly
 
+SENDERS: tuple[Role, ...] = ("sender", "reverse_sender")
+SINKS: tuple[Role, ...] = ("sink", "reverse_sink")
 READY_TIMEOUT_S = 30.0
 END_MARGIN_S = 10.0
 START_LEAD_NS = 300_000_000
@@ -59,7 +74,7 @@ class FlowReports:
 
 
 class Generators:
-    """Sink and sender of one attempt.
+    """Sinks and senders of one attempt.
 
     Args:
         session: Starts processes.
@@ -71,7 +86,7 @@ class Generators:
         self._session = session
         self._attempt = attempt
         self._stop_event = stop
-        self._processes: dict[str, ManagedProcess] = {}
+        self._processes: dict[Role, ManagedProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -80,21 +95,24 @@ class Generators:
         quietly("flow generators", self.stop)
 
     def start(self) -> tuple[ReadyFlow, ...]:
-        """Sink first, then the sender, which connects.
+        """Sinks first, then the senders, which connect.
 
         Returns:
             The flows that are connected in advance, in their order.
         """
-        sink = self._start("sink")
-        listening = sink.wait_event("listening", READY_TIMEOUT_S, self._stop_event)
-        read_message(Listening, listening, f"{sink.name}: listening", HostError)
-        sender = self._start("sender")
-        event = sender.wait_event("ready", READY_TIMEOUT_S, self._stop_event)
-        ready = read_message(SenderReady, event, f"{sender.name}: ready", HostError)
-        return self._in_order(ready.flows, "sender", {f.index for f in self._in_advance})
+        ready: list[ReadyFlow] = []
+        for role in self._attempt.roles:
+            process = self._start(role)
+            if role in SINKS:
+                event = process.wait_event("listening", READY_TIMEOUT_S, self._stop_event)
+                read_message(Listening, event, f"{process.name}: listening", HostError)
+                continue
+            event = process.wait_event("ready", READY_TIMEOUT_S, self._stop_event)
+            ready += read_message(SenderReady, event, f"{process.name}: ready", HostError).flows
+        return self._in_order(ready, "sender", {f.index for f in self._in_advance})
 
     def order_start(self, before: Callable[[int], None] | None = None) -> int:
-        """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to both.
+        """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to all of them.
 
         Args:
             before: Is told t0 first; for what is not to miss it.
@@ -107,13 +125,13 @@ class Generators:
         return t0_ns
 
     def await_ends(self, t0_ns: int) -> FlowReports:
-        """Wait for the end of both; returns their last reports."""
+        """Wait for the end of all; returns their last reports."""
         steadiness = self._end_when_settled(t0_ns)
         attempt = self._attempt
         scenario, trial = attempt.scenario, attempt.trial
         end_ns = t0_ns + span_ns(scenario, trial) + drain_ns(scenario, trial)
-        sink = self._await_end("sink", SinkReport, end_ns)
-        sender = self._await_end("sender", SenderReport, end_ns)
+        sink = joined_sinks(self._await_ends(SINKS, SinkReport, end_ns))
+        sender = joined_senders(self._await_ends(SENDERS, SenderReport, end_ns))
         every = {flow.index for flow in attempt.flows}
         in_order = self._in_order
         return FlowReports(
@@ -132,7 +150,8 @@ class Generators:
             progress = self._await_progress(t0_ns, cycle + 1)
             if settling.take(progress):
                 end_ns = t0_ns + progress.t_ns + END_LEAD_NS
-                self._processes["sender"].send({"end_ns": end_ns})
+                for role in self._processes.keys() & SENDERS:
+                    self._processes[role].send({"end_ns": end_ns})
                 break
         return settling.steadiness
 
@@ -166,23 +185,27 @@ class Generators:
             raise HostError(f"the {role} reported {len(by_number)} of {len(expected)} flows")
         return tuple(by_number[number] for number in sorted(expected))
 
-    def _start(self, role: str) -> ManagedProcess:
+    def _start(self, role: Role) -> ManagedProcess:
         attempt = self._attempt
         config = attempt.folder / f"{role}.json"
         content = generator_config(role, attempt) | self._cca_states(role)
         config.write_text(json.dumps(content) + "\n")
-        side: Side = "snd" if role == "sender" else "rcv"
+        attempt.generator_folder(role).mkdir(exist_ok=True)
+        side: Side = "snd" if role in ("sender", "reverse_sink") else "rcv"
         process = self._session.start_flows(side, config, attempt.lane)
         self._processes[role] = process
         return process
 
-    def _cca_states(self, role: str) -> JsonObject:
-        """Where the sender reads what CCAs of ours tell of themselves."""
-        maps = self._session.cca_maps if role == "sender" else {}
+    def _cca_states(self, role: Role) -> JsonObject:
+        """Where a sender reads what CCAs of ours tell of themselves."""
+        maps = self._session.cca_maps if role in SENDERS else {}
         states = [{"cc": name, "map_id": number} for name, number in maps.items()]
         return {"control_states": states} if states else {}
 
-    def _await_end(self, role: str, report: type[Report], end_ns: int) -> Report:
+    def _await_ends(self, roles: Sequence[Role], report: type[Report], end_ns: int) -> list[Report]:
+        return [self._await_end(role, report, end_ns) for role in roles if role in self._processes]
+
+    def _await_end(self, role: Role, report: type[Report], end_ns: int) -> Report:
         process = self._processes[role]
         left_s = max(0.0, (end_ns - self._session.clock.now_ns()) / 1e9) + END_MARGIN_S
         watch = self._session.require_targets
@@ -191,6 +214,56 @@ class Generators:
         if code != 0:
             raise HostError(f"{process.name} ended with exit code {code}")
         return read_message(report, event, f"{process.name}: done", HostError)
+
+
+def joined_senders(reports: Sequence[SenderReport]) -> SenderReport:
+    """What the senders of an attempt report, as if it were one.
+
+    Args:
+        reports: Of each sender, at least one.
+    """
+    first, *others = reports
+    if not others:
+        return first
+    return SenderReport(
+        flows=tuple(flow for each in reports for flow in each.flows),
+        lost=sum(each.lost for each in reports),
+        lateness=joined_lateness([each.lateness for each in reports]),
+    )
+
+
+def joined_sinks(reports: Sequence[SinkReport]) -> SinkReport:
+    """What the sinks of an attempt report, as if it were one.
+
+    Args:
+        reports: Of each sink, at least one.
+    """
+    first, *others = reports
+    if not others:
+        return first
+    return SinkReport(
+        flows=tuple(flow for each in reports for flow in each.flows),
+        strangers=sum(each.strangers for each in reports),
+        acks=sum(each.acks or 0 for each in reports),
+        segments=sum(each.segments or 0 for each in reports),
+        lateness=joined_lateness([each.lateness for each in reports]),
+    )
+
+
+def joined_lateness(parts: Sequence[TimerLateness]) -> TimerLateness:
+    """How late several timers were together.
+
+    Args:
+        parts: Each of them.
+    """
+    count = sum(part.count for part in parts)
+    total = sum(part.count * part.mean_ns for part in parts)
+    return TimerLateness(
+        count=count,
+        missed=sum(part.missed for part in parts),
+        mean_ns=total // max(1, count),
+        max_ns=max(part.max_ns for part in parts),
+    )
 
 
 class Settling:
@@ -202,7 +275,7 @@ class Settling:
     """
 
     def __init__(self, attempt: Attempt, duration: SettledDuration) -> None:
-        self._flows = attempt.flows
+        self._flows = attempt.flows_of("sink")
         self._duration = duration
         self._cycle_ns = progress_ns(attempt.scenario, attempt.trial)
         self._watch = Watch(SteadinessRules(duration.within.fraction, self._cycle_ns))

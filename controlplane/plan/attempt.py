@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from ..contract.applications import TCP_PROTOCOL, UDP, UDP_PROTOCOL
 from ..contract.course import (
@@ -42,6 +43,11 @@ from .paths import group_delays
 from .seeds import derive
 from .transfers import Transfer, draw_transfers
 
+Role = Literal["sender", "sink", "reverse_sender", "reverse_sink"]
+"""A flow generator; data of the last two takes the way of the others' acknowledgements."""
+REVERSE = "reverse"
+"""Folder of the raw files of generators whose data takes the way back."""
+REVERSE_PREFIX = f"{REVERSE}_"
 CONNECT_TIMEOUT_NS = 20 * 10**9
 HOUR_NS = 3600 * 10**9
 DRAIN_MARGIN_NS = 500_000_000
@@ -75,6 +81,8 @@ class TrialFlow:
         mixed: Whether it is part of the mix; if not, it is background.
         size_bytes: What its transfer brings; 0: it sends until the end.
         kept: Whether its connection may carry further transfers.
+        reverse: Whether its data takes the way of the others' acknowledgements: its sender is
+            among the receivers then, and its sink among the senders.
     """
 
     index: int
@@ -93,6 +101,7 @@ class TrialFlow:
     mixed: bool = True
     size_bytes: int = 0
     kept: bool = False
+    reverse: bool = False
 
     @property
     def is_transfer(self) -> bool:
@@ -144,6 +153,27 @@ class Attempt:
         several = program.discipline is not None or program.queues is not None
         policed = program.link is not None and program.link.policer is not None
         return several or policed or any(flow.ecn for flow in self.flows)
+
+    @property
+    def has_reverse(self) -> bool:
+        """Whether data of some flows takes the way of the others' acknowledgements."""
+        return any(flow.reverse for flow in self.flows)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The flow generators that it needs: sinks first, which listen when senders connect."""
+        if self.has_reverse:
+            return "sink", "reverse_sink", "sender", "reverse_sender"
+        return "sink", "sender"
+
+    def flows_of(self, role: Role) -> tuple[TrialFlow, ...]:
+        """The flows of a generator."""
+        reverse = role.startswith(REVERSE_PREFIX)
+        return tuple(flow for flow in self.flows if flow.reverse == reverse)
+
+    def generator_folder(self, role: Role) -> Path:
+        """Where a generator writes its raw files."""
+        return self.folder / REVERSE if role.startswith(REVERSE_PREFIX) else self.folder
 
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
@@ -213,6 +243,8 @@ def trial_flows(
     for index, (number, cc, transfer) in enumerate(kinds):
         group = scenario.flows[number]
         begins_ns = start_ns(scenario, group, cc, index, trial.repetition, seed)
+        ends = sender_address(lane, number), receiver_address(lane, number)
+        src, dst = reversed(ends) if group.reverse else ends
         flows.append(
             TrialFlow(
                 index=index,
@@ -220,8 +252,8 @@ def trial_flows(
                 group_name=group.name,
                 cc=cc,
                 base_rtt_ns=trial.setting.base_rtt_ns[number],
-                src=sender_address(lane, number),
-                dst=receiver_address(lane, number),
+                src=src,
+                dst=dst,
                 sport=FIRST_SENDER_PORT + index,
                 start_ns=begins_ns if transfer is None else transfer.arrival_ns,
                 process=process_of[index],
@@ -231,6 +263,7 @@ def trial_flows(
                 mixed=group.mixed,
                 size_bytes=0 if transfer is None else transfer.size_bytes,
                 kept=group.connections == "kept",
+                reverse=group.reverse,
             )
         )
     return tuple(flows)
@@ -299,31 +332,37 @@ def entry_queue(trial: PlannedTrial, kind: FlowKind) -> int:
 
 
 def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...]:
-    """Flow table entries; ids count from the lane's first one."""
-    return tuple(
-        FlowEntry(
-            flow=first + f.index,
-            src=f.src,
-            dst=f.dst,
-            sport=f.sport,
-            dport=SINK_PORT,
-            queue=f.queue,
-            proto=UDP_PROTOCOL if f.cc == UDP else TCP_PROTOCOL,
-        )
-        for f in flows
+    """Flow table entries, of what comes from the senders' side; ids count from the lane's first.
+
+    Of a flow whose data takes the way back these are its acknowledgements.
+    """
+    return tuple(_flow_entry(flow, first) for flow in flows)
+
+
+def _flow_entry(flow: TrialFlow, first: int) -> FlowEntry:
+    ends = (flow.src, flow.sport), (flow.dst, SINK_PORT)
+    (src, sport), (dst, dport) = reversed(ends) if flow.reverse else ends
+    return FlowEntry(
+        flow=first + flow.index,
+        src=src,
+        dst=dst,
+        sport=sport,
+        dport=dport,
+        queue=flow.queue,
+        proto=UDP_PROTOCOL if flow.cc == UDP else TCP_PROTOCOL,
     )
 
 
-def generator_config(role: str, attempt: Attempt) -> JsonObject:
+def generator_config(role: Role, attempt: Attempt) -> JsonObject:
     """Configuration file of nashbed-flows.
 
     Args:
-        role: `sender` or `sink`.
+        role: Which of the generators.
         attempt: Flows, lane, duration and where the binary files go.
     """
     scenario = attempt.scenario
     return {
-        "role": role,
+        "role": role.removeprefix(REVERSE_PREFIX),
         "lane": attempt.lane,
         "t0_ns": None,
         "duration_ns": scenario.longest.ns,
@@ -335,19 +374,19 @@ def generator_config(role: str, attempt: Attempt) -> JsonObject:
         "read_interval_ns": scenario.hosts.read_interval.ns,
         "progress_ns": progress_ns(scenario, attempt.trial),
         "connect_timeout_ns": connect_timeout_ns(scenario, attempt.trial),
-        "out": str(attempt.folder),
+        "out": str(attempt.generator_folder(role)),
         "controls": _controls(attempt) if scenario.start == "iperf3" else [],
-        "flows": [_generator_flow(flow) for flow in attempt.flows],
-        **_applications(scenario),
+        "flows": [_generator_flow(flow) for flow in attempt.flows_of(role)],
+        **_applications(scenario, {flow.group for flow in attempt.flows_of(role)}),
     }
 
 
-def _applications(scenario: Scenario) -> JsonObject:
-    """What limits the flows of each group, where anything does."""
+def _applications(scenario: Scenario, groups: set[int]) -> JsonObject:
+    """What limits the flows of each of these groups, where anything does."""
     told = [
         {"group": number, **application.told()}
-        for number, group in enumerate(scenario.flows)
-        if (application := group.app or group.udp) is not None
+        for number in sorted(groups)
+        if (application := scenario.flows[number].app or scenario.flows[number].udp) is not None
     ]
     return {"applications": told} if told else {}
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
@@ -22,7 +23,7 @@ from ..contract.steadiness import (
 )
 from ..contract.trial import Steadiness
 from ..machine.host.cores import lower_priority
-from ..plan.attempt import probe_rtt_cycle_ns
+from ..plan.attempt import REVERSE, probe_rtt_cycle_ns
 from ..store.applications import (
     read_datagrams,
     read_segments,
@@ -90,7 +91,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
     attempt = measured.attempt
     folder = attempt.folder
     with lower_priority():
-        goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
+        goodput = _of_all(measured, CONSTANTS.goodput_file, read_goodput)
         for stage in _stages(measured, goodput):
             stage.carry_out(folder)
         write_transfers(folder, attempt.flows, measured.sink.flows, measured.t0_ns)
@@ -98,9 +99,24 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         write_counters(folder, measured.counters.flows, marks=attempt.can_mark)
         if measured.return_queue is not None:
             write_return_queue(folder, measured.t0_ns)
-        for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
+        reverse = folder / REVERSE
+        for raw in [*folder.glob("*.bin"), *reverse.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
+        if attempt.has_reverse:
+            reverse.rmdir()
         return measured.steadiness or _steadiness(measured, goodput)
+
+
+def _of_all(
+    measured: TrialMeasurement, name: str, read: Callable[[Path, int], NDArray[Any]]
+) -> NDArray[Any]:
+    """What all generators of a kind recorded, in the order of time."""
+    attempt, t0_ns = measured.attempt, measured.t0_ns
+    records = read(attempt.folder / name, t0_ns)
+    if not attempt.has_reverse:
+        return records
+    both = np.concatenate((records, read(attempt.folder / REVERSE / name, t0_ns)))
+    return both[np.argsort(both["t_ns"], kind="stable")]
 
 
 def _telemetry(measured: TrialMeasurement) -> Stage[Any]:
@@ -124,7 +140,7 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
     evidence, folder, t0_ns = measured.evidence, measured.attempt.folder, measured.t0_ns
     disturbances = read_disturbances(folder, t0_ns)
     yield Stage([disturbances], [evidence.disturbance], write_disturbances)
-    samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, t0_ns)
+    samples = _of_all(measured, CONSTANTS.flow_samples_file, read_flow_samples)
     alive = SocketSightings(evidence.edges)
     yield Stage([samples], [evidence.limits, alive], write_flow_samples)
     sightings = [SinkSightings(evidence.edges)] if evidence.postcards is None else []

@@ -184,6 +184,8 @@ def tcp_packets(lane: LaneProgram) -> int:
     rate_bps = program.rate_bps if link is None else link.line(program.rate_bps).most_bps
     changes = () if link is None else link.changes
     held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
+    if program.back is not None:
+        held_bytes += program.back.limit.in_bytes
     return guest_packets(held_bytes + bytes_in_flight(rate_bps, longest_ns))
 
 

@@ -20,6 +20,7 @@ def repeated_payload(trial: TrialMeasurement) -> tuple[Repeated, ...] | None:
     What a sender sent again arrived at the bottleneck again, to be dropped or to leave. So of
     payload that arrived more often than once there is as much as was sent again, or more by what
     it sent again after its report; if there is less, copies were lost on the way to the bottleneck.
+    Data that takes the way back does not come here.
     """
     if trial.evidence.postcards is None:
         return None
@@ -37,6 +38,7 @@ def repeated_payload(trial: TrialMeasurement) -> tuple[Repeated, ...] | None:
             ),
         )
         for flow in trial.attempt.flows
+        if not flow.reverse
     )
     return tuple(flow for flow in found if flow.bytes or flow.missing_bytes)
 

@@ -78,7 +78,7 @@ def no_repaired_loss(trial: TrialMeasurement) -> Gate:
     if trial.counters.lane.random_loss_packets:
         return _unknown("no_repaired_loss", "flows", "the scenario has packets lost at random")
     if trial.return_queue is not None and trial.return_queue.dropped_packets:
-        dropped = f"the way back dropped {trial.return_queue.dropped_packets} acknowledgements"
+        dropped = f"the way back dropped {trial.return_queue.dropped_packets} packets"
         return _unknown("no_repaired_loss", "flows", dropped)
     if for_age := discarded_for_age(trial):
         discarded = f"TCP discarded {sum(for_age.values())} reordered packets for their age (PAWS)"
@@ -348,7 +348,8 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
     """What the sinks read is what left the bottleneck.
 
     What TCP discarded for its age and the sender did not send again until the end is a hole that
-    postcards do not show: what lies behind it is at most a window.
+    postcards do not show: what lies behind it is at most a window. Data that takes the way back has
+    no postcards: of it that is read which was sent once, but for a window.
     """
     if trial.evidence.postcards is None:
         return _sink_bounds(trial)
@@ -359,10 +360,23 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
         read = trial.sink.flows[flow.index].bytes
         never_opened = streamed is None and read == 0 and flow.is_transfer
         behind = streamed is not None and 0 <= streamed - read <= slack
+        if flow.reverse:
+            continue
         if flow.cc != UDP and not behind and not never_opened:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")
-    wrong += unread_datagrams(trial)
+    wrong += unread_datagrams(trial) + _unread_of_reverse(trial)
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", _listed(wrong) or "exact")
+
+
+def _unread_of_reverse(trial: TrialMeasurement) -> list[str]:
+    """Of data that takes the way back: what was read against what was sent."""
+    slack, wrong = trial.attempt.trial.setting.largest_window_bytes, []
+    for flow in trial.attempt.flows:
+        sender, read = trial.sender.flows[flow.index], trial.sink.flows[flow.index].bytes
+        once = sender.bytes_sent - sender.bytes_retrans
+        if flow.reverse and not 0 <= once - read <= slack:
+            wrong.append(f"flow {flow.index}: read {read}, sent {once}")
+    return wrong
 
 
 def _sink_bounds(trial: TrialMeasurement) -> Gate:
@@ -376,9 +390,9 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
         repeated = trial.sender.flows[flow.index].bytes_retrans
         least = wire - packets * MAX_HEADER_BYTES - repeated - slack
         read = trial.sink.flows[flow.index].bytes
-        if not least <= read <= most and flow.cc != UDP:
+        if not least <= read <= most and flow.cc != UDP and not flow.reverse:
             wrong.append(f"flow {flow.index}: read {read}, expected {least} to {most}")
-    wrong += unread_datagrams(trial)
+    wrong += unread_datagrams(trial) + _unread_of_reverse(trial)
     detail = _listed(wrong) or "within bounds from the registers"
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", detail)
 

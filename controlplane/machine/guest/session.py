@@ -237,7 +237,7 @@ class GuestSession(Session):
 
     def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
         """Start a flow generator on one side."""
-        role = "sender" if side == "snd" else "sink"
+        role = config.stem.replace("_", " ")
         args = [str(built(FLOWS)), "--config", str(config.absolute())]
         return self._start(f"{role} of lane {lane}", side, args)
 

@@ -182,7 +182,7 @@ class LocalSession(Session):
 
     def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
         """Start a flow generator in a side's namespace, off the packet loops' cores."""
-        role = "sender" if side == "snd" else "sink"
+        role = config.stem.replace("_", " ")
         args = [str(built(FLOWS)), "--config", str(config)]
         return self._start(f"{role} of lane {lane}", self.layout.hosts[side], args, None)
 

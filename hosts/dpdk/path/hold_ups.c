@@ -103,14 +103,17 @@ find_block(const struct tcp *tcp, struct round_trip_ack *ack)
 	}
 }
 
-/* What a frame acknowledges towards the senders; no connection where it acknowledges nothing. */
+/* What a frame acknowledges towards the senders; no connection where it acknowledges nothing. Data
+ * that takes the way back is no answer: its sender sends it when it may.
+ */
 static struct round_trip_ack
 carried_ack(const uint8_t *frame, uint32_t bytes, uint32_t n_lanes)
 {
 	struct round_trip_ack ack = {0};
 	struct tcp tcp;
 
-	if (!find_tcp(frame, bytes, false, n_lanes, &tcp) || (tcp.flags & FLAG_ACK) == 0)
+	if (!find_tcp(frame, bytes, false, n_lanes, &tcp) || (tcp.flags & FLAG_ACK) == 0 ||
+	    tcp.payload_bytes > 0)
 		return ack;
 	ack.connection = tcp.connection;
 	ack.number = (uint32_t)get_be(tcp.header + 8, 4);

@@ -5,9 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from nashbed.controlplane.contract.course import SettledDuration
-from nashbed.controlplane.contract.messages import SinkProgress
+from nashbed.controlplane.contract.messages import (
+    SenderReport,
+    SinkProgress,
+    SinkReport,
+    TimerLateness,
+)
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.lane.generators import Settling
+from nashbed.controlplane.lane.generators import (
+    Settling,
+    joined_lateness,
+    joined_senders,
+    joined_sinks,
+)
 from nashbed.controlplane.plan.attempt import make_attempt, progress_ns
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
@@ -58,3 +68,25 @@ def test_flows_that_change_places_do_not_end_it(testbed: Testbed) -> None:
     assert watched.cycles_left == 0
     assert watched.steadiness is not None
     assert not watched.steadiness.settled
+
+
+def test_timers_are_late_together_as_each_was() -> None:
+    """Two ticks that were 10 ns late and six that were 30 ns late: 25 ns on average."""
+    parts = [
+        TimerLateness(count=2, missed=1, mean_ns=10, max_ns=12),
+        TimerLateness(count=6, missed=0, mean_ns=30, max_ns=90),
+    ]
+    assert joined_lateness(parts) == TimerLateness(count=8, missed=1, mean_ns=25, max_ns=90)
+
+
+def test_reports_of_two_directions_are_one_report() -> None:
+    none = TimerLateness(count=1, missed=0, mean_ns=0, max_ns=0)
+    sinks = [
+        SinkReport(flows=(), strangers=n, acks=10 * n, segments=20 * n, lateness=none)
+        for n in (1, 2)
+    ]
+    joined = joined_sinks(sinks)
+    assert (joined.strangers, joined.acks, joined.segments) == (3, 30, 60)
+    senders = [SenderReport(flows=(), lost=n, lateness=none) for n in (1, 2)]
+    assert joined_senders(senders).lost == 3
+    assert joined_senders(senders[:1]) is senders[0]
