@@ -215,7 +215,9 @@ class TrialData:
         datagrams: Paced media (None: there is none).
         segments: What video players asked for (None: there is no video).
         course: What its path does over time (None: nothing).
-        always_sends: Which flows always have data to send, shape (F,) (None: all of them).
+        always_sends: Which flows always have data to send to the queue, shape (F,) (None: all).
+        reverse: Which flows' data takes the way of the others' acknowledgements, shape (F,) (None:
+            no flow's).
     """
 
     window_ns: tuple[int, int]
@@ -236,6 +238,7 @@ class TrialData:
     segments: Segments | None = None
     course: PathCourse | None = None
     always_sends: NDArray[np.bool_] | None = None
+    reverse: NDArray[np.bool_] | None = None
 
     @property
     def flows(self) -> int:

@@ -28,7 +28,7 @@ from .course import course_of
 from .data import FloatArray, FlowSamples, Goodput, QueueTotals, TrialData
 from .segments import load_segments
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
-from .traffic import load_datagrams, load_transfers, who_always_sends
+from .traffic import load_datagrams, load_transfers, who_always_sends, whose_data_returns
 
 SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
 
@@ -104,6 +104,7 @@ def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
         datagrams=load_datagrams(trial, len(order)),
         course=course_of(trial.record, scenario),
         always_sends=who_always_sends(scenario, flows["group"][order].astype(np.int64)),
+        reverse=whose_data_returns(scenario, flows["group"][order].astype(np.int64)),
         segments=load_segments(trial, len(order)),
         mixed_groups=len(record.mix),
     )

@@ -61,7 +61,7 @@ def _known(trial: SealedTrial, name: str, columns: tuple[str, ...], flows: int) 
 
 
 def who_always_sends(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] | None:
-    """Which flows always have data to send, shape (F,); None: all of them.
+    """Which flows always have data to send to the queue, shape (F,); None: all of them.
 
     Args:
         scenario: The run's scenario.
@@ -72,4 +72,16 @@ def who_always_sends(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] |
 
 
 def _is_limited(group: FlowGroup) -> bool:
-    return any(getattr(group, key) is not None for key in LIMITED_BY)
+    """Data that takes the way back is limited by the bottleneck there."""
+    return group.reverse or any(getattr(group, key) is not None for key in LIMITED_BY)
+
+
+def whose_data_returns(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] | None:
+    """Which flows' data takes the way of the others' acknowledgements, shape (F,); None: no flow's.
+
+    Args:
+        scenario: The run's scenario.
+        group: Flow group of each flow, shape (F,).
+    """
+    reverse = np.array([each.reverse for each in scenario.flows], bool)
+    return reverse[group] if reverse.any() else None

@@ -116,7 +116,12 @@ def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _share_of_trial(trial: TrialData) -> NDArray[np.float64]:
-    return shares(np.asarray(PER_FLOW.compute(trial)))
+    values = np.asarray(PER_FLOW.compute(trial))
+    if trial.reverse is None:
+        return shares(values)
+    parts = np.full_like(values, np.nan, dtype=np.float64)
+    parts[~trial.reverse] = shares(values[~trial.reverse])
+    return parts
 
 
 SHARE = Metric(
@@ -124,7 +129,7 @@ SHARE = Metric(
     title="Share of the throughput",
     unit="1",
     scope="flow",
-    definition="The flow's throughput divided by that of all flows.",
+    definition="The flow's throughput divided by that of all flows whose data crosses the queue.",
     source="nashbed",
     compute=_share_of_trial,
 )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from nashbed.analysis.align.data import Goodput, TrialData
+from nashbed.analysis.align.traffic import who_always_sends, whose_data_returns
 from nashbed.analysis.measures import TrialMeasures
 from nashbed.analysis.metrics.throughput import DRIFT, JAIN, PER_FLOW, SHARE
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.sealed_trial import SealedTrial
+from tests.unit.analysis.made_measures import BASE
 
 MS = 10**6
 
@@ -45,3 +49,28 @@ def test_a_strategy_has_the_flows_of_the_mix_unless_a_group_is_named(data: Trial
     assert measures.value("per_flow_throughput", "cubic") == 40e6
     assert measures.value("per_flow_throughput", "cubic", 1) == 80e6
     assert measures.total_of("per_flow_throughput", "cubic") == 80e6
+
+
+def test_data_that_takes_the_way_back_has_no_share_of_the_queues_throughput(
+    data: TrialData,
+) -> None:
+    found = np.asarray(SHARE.compute(replace(data, reverse=np.array([False, False, True]))))
+    assert found[:2].tolist() == [0.5, 0.5]
+    assert np.isnan(found[2])
+
+
+def test_it_does_not_starve_for_want_of_that_queue() -> None:
+    flows = [
+        {"name": "main", "count": 2, "base_rtt": "10ms"},
+        {"name": "up", "count": 1, "base_rtt": "10ms", "strategy": "reno", "direction": "reverse"},
+    ]
+    back = {"rate": "10mbit", "buffer": "50pkt"}
+    scenario = Scenario.model_validate(
+        BASE | {"bottleneck": {"rate": "100mbit", "buffer": "2bdp", "return": back}, "flows": flows}
+    )
+    groups = np.array([0, 0, 1])
+    assert who_always_sends(scenario, groups).tolist() == [True, True, False]
+    assert whose_data_returns(scenario, groups).tolist() == [False, False, True]
+    alone = Scenario.model_validate(BASE)
+    assert who_always_sends(alone, groups[:2]) is None
+    assert whose_data_returns(alone, groups[:2]) is None
