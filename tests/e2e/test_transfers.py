@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 from tests.e2e.conftest import Nashbed, digests, only_valid
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 MS = 10**6
 FLOWS = """\
