@@ -38,10 +38,10 @@ from ..plan.attempt import (
     Role,
     TrialFlow,
     drain_ns,
-    generator_config,
     progress_ns,
     span_ns,
 )
+from ..plan.generator_config import generator_config
 from .lab import quietly
 
 SENDERS: tuple[Role, ...] = ("sender", "reverse_sender")

@@ -13,12 +13,12 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.plan.attempt import (
     Attempt,
-    generator_config,
     make_attempt,
     processes,
     span_ns,
     trial_flows,
 )
+from nashbed.controlplane.plan.generator_config import generator_config
 from nashbed.controlplane.plan.paths import group_delays
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.unit.controlplane.conftest import plan_of, scenario_with

@@ -9,7 +9,8 @@ from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.shared import SINK_PORT
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.attempt import Attempt, generator_config, make_attempt
+from nashbed.controlplane.plan.attempt import Attempt, make_attempt
+from nashbed.controlplane.plan.generator_config import generator_config
 from tests.unit.controlplane.conftest import SCENARIO, plan_of
 
 MAIN = "  - {name: main, count: 3, base_rtt: 10ms}\n"

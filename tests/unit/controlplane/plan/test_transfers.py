@@ -13,7 +13,8 @@ from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import FlowGroup, Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.attempt import drain_ns, generator_config, make_attempt
+from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
+from nashbed.controlplane.plan.generator_config import generator_config
 from nashbed.controlplane.plan.transfers import draw_transfers
 from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with
 
