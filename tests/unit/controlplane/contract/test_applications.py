@@ -11,7 +11,8 @@ from nashbed.controlplane.contract.applications import Application, Media
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.attempt import flow_table, generator_config, make_attempt
+from nashbed.controlplane.plan.attempt import flow_table, make_attempt
+from nashbed.controlplane.plan.generator_config import generator_config
 from tests.unit.controlplane.conftest import plan_of
 
 TEXT = """\

@@ -80,7 +80,7 @@ def test_repeats_ask_alike(make_session: MakeSession, start: Start, requests: li
 
 def test_silence_has_a_deadline_in_virtual_time(session: GuestSession, start: Start) -> None:
     process = start(session, says(3 * NS, "late"))
-    with pytest.raises(HostError, match=r"sender of lane 0 did not report 'late' within 2\.5 s"):
+    with pytest.raises(HostError, match=r"steps-0 of lane 0 did not report 'late' within 2\.5 s"):
         process.wait_event("late", 2.5)
     assert session.clock.now_ns() == BOOT_NS + 2_500_000_000
     process.wait_event("late", 1)
@@ -149,7 +149,7 @@ def test_exit_code_3_is_the_targets_fault(session: GuestSession, start: Start) -
 
 def test_an_error_event_is_raised_at_once(session: GuestSession, start: Start) -> None:
     process = start(session, says(1, "error", error="bind: in use"))
-    with pytest.raises(HostError, match="sender of lane 0 bind: in use"):
+    with pytest.raises(HostError, match="steps-0 of lane 0 bind: in use"):
         process.wait_event("done", 9)
 
 
