@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..align.arrived import QUEUE_COLUMNS, are_all, queue_of
 from ..measures import TrialMeasures
+from ..metrics.memory import sudden_burst
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from ..metrics.statistics import Estimate
 from ..sharing.blame import blame_shares
@@ -239,11 +240,32 @@ def draw_bursts_by_memory(
                     linestyle=":" if reading == "cut" else "-")  # fmt: skip
     if len(drawn) < 2:
         return None
+    _draw_sudden_bursts(ax, found)
     ax.set_xticks(range(len(found)), [_policy(mix) for mix in found])
     ax.set(xlabel="policy of the memory", ylabel="burst (kB)", xlim=(-0.4, len(found) - 0.6))
     ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
     figure.legend(loc="outside lower center", ncols=2)
     return figure
+
+
+def _draw_sudden_bursts(ax: Axes, mixes: Sequence[MixSharing]) -> None:
+    """What theory says of each policy, where it says the same of every queue."""
+    label = "in theory, all at once beside queues at their limits"
+    for place, mix in enumerate(mixes):
+        measures = mix.trials[0].measures
+        applied = applied_queues(measures.trial)
+        if applied is None:
+            continue
+        count = len(applied.queues)
+        limits = {
+            sudden_burst(applied.memory, measures.buffer_bytes, count, queue)
+            for queue in range(count)
+        }
+        limit = limits.pop()
+        if limit is not None and not limits:
+            ax.hlines(limit / 1e3, place - 0.3, place + 0.3, color=INK, linewidth=1.2,
+                      linestyle=DASHED, label=label)  # fmt: skip
+            label = "_"
 
 
 def _known(

@@ -36,8 +36,10 @@ def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]
                 "base RTT, before a sender can learn of a loss. Shown are the largest without loss "
                 "and the smallest with one, of those that came while the other queues held at "
                 "least what they hold at the average burst. Dynamic thresholds by alpha: "
-                "each queue may have alpha times the memory that is free. Bars: 95 % interval "
-                "over repetitions, if there are any.",
+                "each queue may have alpha times the memory that is free. Dashed: the largest "
+                "without loss if the whole burst arrived at once while every other queue was as "
+                "long as the policy lets it be. Bars: 95 % interval over repetitions, if there "
+                "are any.",
                 partial(draw_bursts_by_memory, sharing, settings, state),
             )
 

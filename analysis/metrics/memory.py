@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from nashbed.controlplane.contract.queues import MemoryProgram
 from numpy.typing import NDArray
 
 from ..align.data import FloatArray, IntArray, TrialData
@@ -81,6 +82,39 @@ def absorbed_burst(
     whole, cut = burst_bytes[beside & (lost_bytes == 0)], burst_bytes[beside & (lost_bytes > 0)]
     largest = float(whole.max()) if len(whole) else float("nan")
     return largest, float(cut.min()) if len(cut) else float("nan")
+
+
+def sudden_burst(memory: MemoryProgram, memory_bytes: int, queues: int, queue: int) -> float | None:
+    """The largest burst without loss, in theory, of packets that arrive all at once, in bytes.
+
+    All other queues are as long as the policy lets them be. With dynamic thresholds m of them hold
+    m alpha B / (1 + m alpha) of B bytes, and the burst is refused when it has alpha times what it
+    leaves free: at alpha B / ((1 + alpha) (1 + m alpha)).
+
+    Args:
+        memory: The policy, as applied.
+        memory_bytes: The memory, B.
+        queues: How many queues share it, m + 1.
+        queue: The one that the burst arrives at.
+
+    Returns:
+        Bytes; None: nothing is known of one's own policy.
+
+    Source: Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, eq. 1 for the queues that are long; the
+    burst's part follows from the same equation.
+    """
+    others = queues - 1
+    if memory.name == "dynamic_threshold":
+        alpha = float(dict(memory.parameters)["alpha"])
+        return alpha * memory_bytes / ((1 + alpha) * (1 + others * alpha))
+    if memory.name == "complete_partitioning":
+        return memory_bytes / queues
+    if memory.name == "complete_sharing":
+        return 0.0
+    if memory.limits_bytes:
+        rest = memory_bytes - (sum(memory.limits_bytes) - memory.limits_bytes[queue])
+        return float(min(memory.limits_bytes[queue], max(0, rest)))
+    return None
 
 
 def _absorbed(trial: TrialData) -> FloatArray:

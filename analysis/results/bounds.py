@@ -24,6 +24,7 @@ from nashbed.controlplane.contract.scenario import (
 )
 from nashbed.controlplane.contract.traffic_bounds import (
     BitrateBound,
+    BurstBound,
     HarmBound,
     PartBound,
     SlowdownBound,
@@ -379,6 +380,11 @@ READINGS: dict[type, Reading] = {
     BitrateBound: Reading(
         _traffic(1e-6),
         lambda b: (b.min.bps / 1e6, None if b.max is None else b.max.bps / 1e6, "Mbit/s"),
+        _traffic_words,
+    ),
+    BurstBound: Reading(
+        _traffic(1e-3),
+        lambda b: (b.min.bytes / 1e3, None if b.max is None else b.max.bytes / 1e3, "kB"),
         _traffic_words,
     ),
     SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),

@@ -59,6 +59,7 @@ from .traffic import (
 )
 from .traffic_bounds import (
     BitrateBound,
+    BurstBound,
     HarmBound,
     PartBound,
     SlowdownBound,
@@ -671,7 +672,8 @@ AcceptanceBound = Annotated[
     | PartBound
     | SlowdownBound
     | HarmBound
-    | BitrateBound,
+    | BitrateBound
+    | BurstBound,
     Field(discriminator="metric"),
 ]
 

@@ -1,4 +1,4 @@
-"""Bounds on transfers, on media, on starvation, and on what comes after a change of the path."""
+"""Bounds on transfers, media, starvation and bursts, and on what comes after a change of the path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .course import StrategyName
 from .harm import HarmedMetric
 from .model import Name
 from .place import Count, Place
-from .units import Duration, Rate, Share
+from .units import Duration, Rate, Share, Size
 
 OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_to_use_capacity")
 """How the names of those metrics end that are of all flows of a trial together."""
@@ -128,3 +128,17 @@ class BitrateBound(TrafficBound):
     metric: Literal["video_bitrate"]
     min: Rate = Rate(0)
     max: Rate | None = None
+
+
+class BurstBound(TrafficBound):
+    """The largest burst that a memory takes in beside long queues.
+
+    Attributes:
+        metric: What is bounded.
+        min: Smallest allowed burst.
+        max: Largest allowed burst; left out: no bound.
+    """
+
+    metric: Literal["absorbed_burst"]
+    min: Size = Size(0)
+    max: Size | None = None

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from nashbed.analysis.align.arrived import look_ahead, with_outlook
 from nashbed.analysis.align.bursts import BurstFinder
 from nashbed.analysis.align.data import Bursts
-from nashbed.analysis.metrics.memory import absorbed_burst, own_share_at_drops
+from nashbed.analysis.metrics.memory import absorbed_burst, own_share_at_drops, sudden_burst
+from nashbed.controlplane.contract.queues import MemoryProgram
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from tests.support.shared_memory import SharedMemory, dynamic, loaded
@@ -128,3 +129,33 @@ def test_own_share_at_drops() -> None:
     found = own_share_at_drops(np.array([3250.0, 0.0]), np.array([4000.0, 0.0]))
     assert found[0] == pytest.approx(0.8125)
     assert np.isnan(found[1])
+
+
+@pytest.mark.parametrize(
+    ("memory", "queues", "expected"),
+    [
+        ({"name": "complete_sharing"}, 2, 0),
+        ({"name": "complete_partitioning"}, 4, 250),
+        ({"name": "dynamic_threshold", "parameters": (("alpha", 1),)}, 2, 250),
+        ({"name": "dynamic_threshold", "parameters": (("alpha", 1),)}, 3, 1000 / 6),
+        ({"name": "dynamic_threshold", "parameters": (("alpha", 4),)}, 2, 160),
+        ({"name": "static", "limits_bytes": (300, 400)}, 2, 300),
+        # Together more than there is: the other queue leaves 100.
+        ({"name": "static", "limits_bytes": (300, 900)}, 2, 100),
+        ({"name": "mine"}, 2, None),
+    ],
+)
+def test_a_sudden_burst_by_hand(memory, queues, expected) -> None:
+    found = sudden_burst(MemoryProgram.model_validate(memory), 1000, queues, 0)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+@given(st.floats(0.05, 16), st.integers(1, 7))
+def test_a_sudden_burst_meets_the_threshold(alpha: float, others: int) -> None:
+    memory = MemoryProgram(name="dynamic_threshold", parameters=(("alpha", alpha),))
+    burst = sudden_burst(memory, 10**6, others + 1, 0)
+    assert burst is not None
+    # Before it, each of the others is at its threshold; with it, the burst's queue is at its own.
+    long = alpha * 10**6 / (1 + others * alpha)
+    assert long == pytest.approx(alpha * (10**6 - others * long))
+    assert burst == pytest.approx(alpha * (10**6 - others * long - burst))

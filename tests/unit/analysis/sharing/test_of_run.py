@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.collections import LineCollection
 from nashbed.analysis.figures.memory import (
     draw_blame,
     draw_bursts_by_memory,
@@ -17,7 +18,9 @@ from nashbed.analysis.figures.memory import (
     thresholds,
 )
 from nashbed.analysis.measures import RunMeasures, measure_run
+from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report import build_report
+from nashbed.analysis.results.bounds import Where, reading_of
 from nashbed.analysis.results.export import export_run
 from nashbed.analysis.results.summary import summarise
 from nashbed.analysis.results.sweep import beside_memories
@@ -25,6 +28,8 @@ from nashbed.analysis.sharing.of_run import RunSharing, share_run
 from nashbed.analysis.sharing.of_trial import problem_of
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
+from nashbed.controlplane.contract.traffic_bounds import BurstBound
+from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.store.errors import RunError
 from tests.support.drawn import legend_of, lines_of, points, texts
 from tests.support.synthetic_run import edit_json, write_run
@@ -147,6 +152,24 @@ def test_bursts_by_alpha(measures: RunMeasures, sharing: RunSharing) -> None:
     x, y = points(lines_of(ax)["voice: largest without loss"])
     means = [mix.reading("absorbed", 1) for mix in sharing.mixes]
     assert (x, y) == ([0, 1], [pytest.approx(m.mean) for m in means if m is not None])
+    memory = measures.trials[0].buffer_bytes
+    # One long queue beside it: alpha B / (1 + alpha)^2.
+    drawn = [c.get_segments()[0][0, 1] for c in ax.collections if isinstance(c, LineCollection)]
+    assert drawn[-2:] == pytest.approx([0.16 * memory / 1e3, 2 / 9 * memory / 1e3])
+
+
+def test_a_bound_on_bursts(measures: RunMeasures) -> None:
+    setting = measures.run.settings[0]
+    per_flow = [t.per_flow["absorbed_burst"] for t in measures.trials if t.trial.setting == setting]
+    expected = np.mean([np.nanmean(flows) for flows in per_flow]) / 1e3
+    for most, passed in ((None, True), (Size(1), False)):
+        bound = BurstBound(metric="absorbed_burst", max=most)
+        where = Where(measures, setting, equilibria_of_measures(measures)[0])
+        value, _ = reading_of(bound).value(bound, where)
+        assert value == pytest.approx(expected)
+        low, high, unit = reading_of(bound).limits(bound)
+        assert ((high is None or value <= high), unit) == (passed, "kB")
+        assert value >= low
 
 
 @pytest.mark.slow
