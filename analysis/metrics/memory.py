@@ -100,8 +100,8 @@ def sudden_burst(memory: MemoryProgram, memory_bytes: int, queues: int, queue: i
     Returns:
         Bytes; None: nothing is known of one's own policy.
 
-    Source: Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, eq. 1 for the queues that are long; the
-    burst's part follows from the same equation.
+    Source: the threshold of Choudhury and Hahne (IEEE/ACM ToN 6(2), 1998), which the long queues
+    and then the burst meet.
     """
     others = queues - 1
     if memory.name == "dynamic_threshold":

@@ -359,6 +359,11 @@ def _harm(bound: HarmBound, where: Where) -> Value:
     return None, "not measured: the victim has no such metric alone and beside these flows"
 
 
+def _least_and_most(shown: Callable[[Any], float], unit: str) -> Callable[[Any], Limits]:
+    """Limits of a bound whose `max` may be left out, in the unit that is shown."""
+    return lambda b: (shown(b.min), None if b.max is None else shown(b.max), unit)
+
+
 def _traffic_words(bound: Any) -> str:
     whose = " of ".join(each for each in (bound.strategy, bound.group) if each)
     place = "in every mix" if bound.mix is None else _mix_text(bound.mix)
@@ -368,7 +373,7 @@ def _traffic_words(bound: Any) -> str:
 READINGS: dict[type, Reading] = {
     TimeBound: Reading(
         _traffic(1e3),
-        lambda b: (b.min.seconds * 1e3, None if b.max is None else b.max.seconds * 1e3, "ms"),
+        _least_and_most(lambda time: time.seconds * 1e3, "ms"),
         _traffic_words,
     ),
     PartBound: Reading(_traffic(100.0), _share_limits, _traffic_words),
@@ -379,12 +384,12 @@ READINGS: dict[type, Reading] = {
     ),
     BitrateBound: Reading(
         _traffic(1e-6),
-        lambda b: (b.min.bps / 1e6, None if b.max is None else b.max.bps / 1e6, "Mbit/s"),
+        _least_and_most(lambda rate: rate.bps / 1e6, "Mbit/s"),
         _traffic_words,
     ),
     BurstBound: Reading(
         _traffic(1e-3),
-        lambda b: (b.min.bytes / 1e3, None if b.max is None else b.max.bytes / 1e3, "kB"),
+        _least_and_most(lambda size: size.bytes / 1e3, "kB"),
         _traffic_words,
     ),
     SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),
