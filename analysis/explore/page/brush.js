@@ -12,6 +12,8 @@ class Brush {
     this.canvas = el("canvas", {height: STRIP});
     this.strip = el("div", {className: "strip"}, this.canvas);
     this.grips = {};
+    this.next = null;  // the window that is loaded when the one on its way is shown
+    this.busy = false;
     for (const [name, title] of Object.entries(GRIPS)) {
       const grip = this.grips[name] = el("div", {className: `grip ${name}`, tabIndex: 0, title: `${title}: drag, or arrow keys`});
       grip.setAttribute("role", "slider");
@@ -102,24 +104,25 @@ class Brush {
   follow(event, windowOf) {
     history.push([view.from, view.to]);
     this.strip.setPointerCapture(event.pointerId);
-    let next = null, busy = false;
-    const advance = async () => {
-      if (busy) return;
-      busy = true;
-      while (next) {
-        const [from, to] = next;
-        next = null;
-        if (to > from) await zoomTo(from, to, {keep: false}).catch(fail);
-      }
-      busy = false;
-    };
-    const moved = (now) => { next = windowOf(now); advance(); };
+    const moved = (now) => { this.next = windowOf(now); this.advance(); };
     const ended = () => {
       this.strip.removeEventListener("pointermove", moved);
       for (const name of ["pointerup", "pointercancel"]) this.strip.removeEventListener(name, ended);
     };
     this.strip.addEventListener("pointermove", moved);
     for (const name of ["pointerup", "pointercancel"]) this.strip.addEventListener(name, ended);
+  }
+
+  // One for all drags: a window that an earlier drag still waits for gives way to the newer drag's.
+  async advance() {
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next) {
+      const [from, to] = this.next;
+      this.next = null;
+      if (to > from) await zoomTo(from, to, {keep: false}).catch(fail);
+    }
+    this.busy = false;
   }
 
   key(event, name) {

@@ -309,6 +309,7 @@ async function load() {
   const mine = ++asked;
   const started = performance.now();
   for (const [id, ns] of [["from", view.from], ["to", view.to]]) $(id).value = seconds(ns);
+  for (const column of columns) column.brush.place();  // at once: the next drag takes what is under it
   await Promise.all(columns.map((column) => column.load()));
   if (mine !== asked) return;
   for (const column of columns) column.draw();

@@ -92,7 +92,6 @@ class Column {
   draw() {
     const started = performance.now();
     const layers = this.layers();
-    this.brush.place();
     if (this.queue) {
       const {start_ns: start, width_ns: width, departed_bytes: rows} = this.queue;
       const count = rows.length ? rows[0].length : 0;

@@ -241,9 +241,18 @@ def test_it_fits_narrow_and_wide_windows(
 
 # The strip below the axes.
 
+SLOW_ANSWERS = """(ms) => {
+  const fetched = window.fetch;
+  window.fetch = (...asked) => new Promise((go) => setTimeout(go, ms)).then(() => fetched(...asked));
+}"""
 
-def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path) -> None:
+
+@pytest.mark.parametrize("slow_ms", [0, 300])
+def test_the_strip_moves_and_resizes_the_view(
+    screen: Screen, run_copy: Path, slow_ms: int
+) -> None:
     screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
+    screen.script(SLOW_ANSWERS, slow_ms)
     screen.page.locator(".strip").scroll_into_view_if_needed()
 
     def drag(begin_s: float, end_s: float) -> None:
