@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from nashbed.controlplane.contract.scenario import Equilibrium, PairMixes
+from nashbed.controlplane.contract.sweep import Equilibrium, PairMixes
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
 

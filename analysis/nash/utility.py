@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from nashbed.controlplane.contract.functions import load_function
-from nashbed.controlplane.contract.scenario import DelayUtility, UserUtility, UtilitySpec
+from nashbed.controlplane.contract.sweep import DelayUtility, UserUtility, UtilitySpec
 from nashbed.controlplane.store.errors import RunError
 
 from ..measures import TrialMeasures

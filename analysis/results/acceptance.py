@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+from nashbed.controlplane.contract.bounds import AcceptanceBound
 from nashbed.controlplane.contract.model import ContractModel
-from nashbed.controlplane.contract.scenario import AcceptanceBound
 
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria

@@ -7,30 +7,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nashbed.controlplane.contract.model import Number
-from nashbed.controlplane.contract.place import Place
-from nashbed.controlplane.contract.scenario import (
+from nashbed.controlplane.contract.bounds import (
     AcceptanceBound,
+    BitrateBound,
+    BurstBound,
     CrossingBound,
     DelayBound,
     EquilibriumBound,
     EquilibriumCountBound,
+    HarmBound,
     LossBound,
+    PartBound,
     RatioBound,
     RttBound,
     RttOrderBound,
     ShareBound,
-    ThroughputBound,
-)
-from nashbed.controlplane.contract.traffic_bounds import (
-    BitrateBound,
-    BurstBound,
-    HarmBound,
-    PartBound,
     SlowdownBound,
+    ThroughputBound,
     TimeBound,
     TrafficBound,
 )
+from nashbed.controlplane.contract.model import Number
+from nashbed.controlplane.contract.place import Place
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
 

@@ -40,13 +40,12 @@ if TYPE_CHECKING:
     from nashbed.controlplane.contract.plan import Plan
     from nashbed.controlplane.contract.scenario import (
         Bottleneck,
-        Equilibrium,
         FlowGroup,
         Hosts,
         Scenario,
-        Sweep,
         Telemetry,
     )
+    from nashbed.controlplane.contract.sweep import Equilibrium, Sweep
     from nashbed.controlplane.contract.testbed import Testbed
     from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
     from nashbed.controlplane.machine.log import shown_log
@@ -133,8 +132,9 @@ _MODULES = {
     ),
     "nashbed.controlplane.contract.plan": ("Plan",),
     "nashbed.controlplane.contract.scenario": (
-        "Bottleneck", "Equilibrium", "FlowGroup", "Hosts", "Scenario", "Sweep", "Telemetry",
+        "Bottleneck", "FlowGroup", "Hosts", "Scenario", "Telemetry",
     ),
+    "nashbed.controlplane.contract.sweep": ("Equilibrium", "Sweep"),
     "nashbed.controlplane.contract.testbed": ("Testbed",),
     "nashbed.controlplane.contract.units": ("Buffer", "Duration", "Rate", "Share", "Size"),
     "nashbed.controlplane.machine.log": ("shown_log",),

@@ -15,7 +15,8 @@ from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.functions import load_function
 from ..contract.model import ContractModel, JsonObject
-from ..contract.scenario import Scenario, UserUtility
+from ..contract.scenario import Scenario
+from ..contract.sweep import UserUtility
 from ..contract.testbed import Testbed
 from .sizes import with_sizes
 from .strict_yaml import parse, to_config_error

@@ -13,7 +13,8 @@ from ..contract.harm import HarmMixes
 from ..contract.link_changes import link_program
 from ..contract.path_changes import rtt_range_ns
 from ..contract.queues import Memory
-from ..contract.scenario import MixSpec, PairMixes, Scenario
+from ..contract.scenario import Scenario
+from ..contract.sweep import MixSpec, PairMixes
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import Buffer, Duration, Rate, Share, bdp_bytes

@@ -12,6 +12,7 @@ from nashbed.controlplane.contract.model import ContractModel
 
 FILES = {
     "nashbed.controlplane.contract.scenario": "scenario",
+    "nashbed.controlplane.contract.sweep": "scenario",
     "nashbed.controlplane.contract.testbed": "testbed",
 }
 """Module of models whose keys have a page of their own -> that page."""

@@ -243,14 +243,13 @@ def test_it_fits_narrow_and_wide_windows(
 
 SLOW_ANSWERS = """(ms) => {
   const fetched = window.fetch;
-  window.fetch = (...asked) => new Promise((go) => setTimeout(go, ms)).then(() => fetched(...asked));
+  const later = () => new Promise((go) => setTimeout(go, ms));
+  window.fetch = (...asked) => later().then(() => fetched(...asked));
 }"""
 
 
 @pytest.mark.parametrize("slow_ms", [0, 300])
-def test_the_strip_moves_and_resizes_the_view(
-    screen: Screen, run_copy: Path, slow_ms: int
-) -> None:
+def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path, slow_ms: int) -> None:
     screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
     screen.script(SLOW_ANSWERS, slow_ms)
     screen.page.locator(".strip").scroll_into_view_if_needed()

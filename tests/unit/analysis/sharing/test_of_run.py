@@ -26,9 +26,9 @@ from nashbed.analysis.results.summary import summarise
 from nashbed.analysis.results.sweep import beside_memories
 from nashbed.analysis.sharing.of_run import RunSharing, share_run
 from nashbed.analysis.sharing.of_trial import problem_of
+from nashbed.controlplane.contract.bounds import BurstBound
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
-from nashbed.controlplane.contract.traffic_bounds import BurstBound
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.store.errors import RunError
 from tests.support.drawn import legend_of, lines_of, points, texts

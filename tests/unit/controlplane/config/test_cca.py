@@ -16,7 +16,8 @@ from nashbed.controlplane.config import (
     parse_testbed,
 )
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.contract.scenario import DelayUtility, Scenario, UserUtility
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.sweep import DelayUtility, UserUtility
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.paths import GUEST_CONFIGURATION
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED

@@ -10,15 +10,11 @@ from nashbed.analysis.models.asked import problem_of_queue
 from nashbed.analysis.results.bounds import matches
 from nashbed.controlplane.cli.plan import plan_table
 from nashbed.controlplane.config import load_testbed, parse_scenario
+from nashbed.controlplane.contract.bounds import EquilibriumCountBound
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.queues import BY_DSCP
-from nashbed.controlplane.contract.scenario import (
-    BinnedPostcards,
-    EquilibriumCountBound,
-    Scenario,
-    Telemetry,
-)
+from nashbed.controlplane.contract.scenario import BinnedPostcards, Scenario, Telemetry
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Duration

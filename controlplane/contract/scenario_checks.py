@@ -1,0 +1,404 @@
+"""What must fit together in a scenario, beyond what each of its parts checks by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .applications import check_applications
+from .bounds import HarmBound, RttOrderBound, TrafficBound
+from .course import (
+    OffsetStart,
+    OrderedStart,
+    RandomStart,
+    SettledDuration,
+    StaggeredStart,
+    StartSpec,
+)
+from .harm import HarmMixes, check_harm, check_harm_bound
+from .link_changes import check_link
+from .path_changes import check_rtt, check_times
+from .place import MAX_FLOWS
+from .queues import FlowKind, Queues, check_limits, check_shares
+from .shared import CONSTANTS
+from .sweep import MixSpec, PairMixes
+from .traffic import OF_MIX, check_background_start, check_directions, check_order
+from .units import NS_PER_S, Duration, counted
+
+if TYPE_CHECKING:
+    from .scenario import FlowGroup, Scenario
+
+NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
+"""Strategies that turn into another one on a connection without ECN."""
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Refuse a scenario whose parts do not fit together.
+
+    Raises:
+        ValueError: In one line: the key, what is wrong with it, and what to write.
+    """
+    _check_names(scenario)
+    _check_times(scenario)
+    _check_sweep(scenario)
+    _check_buffers(scenario)
+    check_link(scenario)
+    _check_disciplines(scenario)
+    _check_several(scenario)
+    _check_mixes(scenario)
+    _check_search(scenario)
+    _check_named_strategies(scenario)
+    _check_ecn(scenario)
+    check_times(
+        scenario.flows,
+        scenario.longest,
+        swept=scenario.sweep.base_rtt is not None,
+        settles=isinstance(scenario.duration, SettledDuration),
+    )
+    check_applications(scenario)
+    check_directions(scenario)
+
+
+def _check_search(scenario: Scenario) -> None:
+    if scenario.equilibrium.search == "adaptive" and scenario.sweep.mixes != "all":
+        raise ValueError(
+            "sweep.mixes: an adaptive search chooses the mixes; write `mixes: all`, or "
+            "equilibrium.search: exhaustive"
+        )
+    if scenario.equilibrium.search == "exhaustive" and scenario.equilibrium.budget is not None:
+        raise ValueError(
+            "equilibrium.budget: an exhaustive search runs every mix of the sweep; remove it, or "
+            "write search: adaptive"
+        )
+
+
+def _check_names(scenario: Scenario) -> None:
+    names = [group.name for group in scenario.flows]
+    if len(set(names)) != len(names):
+        raise ValueError("flows: two groups have the same name; name each group differently")
+    if len(set(scenario.strategies)) != len(scenario.strategies):
+        raise ValueError("strategies: a congestion control is listed twice; remove one of them")
+    if scenario.most_flows > MAX_FLOWS:
+        raise ValueError(
+            f"flows: up to {scenario.most_flows} flows in a trial are too many; write at most "
+            f"{MAX_FLOWS}"
+        )
+    check_order(scenario)
+
+
+def _check_times(scenario: Scenario) -> None:
+    if scenario.longest.ns > CONSTANTS.duration_ns_max:
+        hours = CONSTANTS.duration_ns_max // (3600 * NS_PER_S)
+        raise ValueError(f"duration: {scenario.longest} is too long; write at most {hours}h")
+    if scenario.warmup.ns >= scenario.shortest.ns:
+        raise ValueError(
+            f"warmup: {scenario.warmup} leaves nothing to measure; "
+            f"make it shorter than the duration ({scenario.shortest})"
+        )
+    for start in scenario.sweep.start or (scenario.start,):
+        _check_start(scenario, start)
+
+
+def _check_start(scenario: Scenario, start: StartSpec) -> None:
+    """One of the ways in which a scenario's flows start."""
+    if start == "iperf3":
+        _check_iperf3(scenario)
+    elif isinstance(start, OrderedStart | OffsetStart):
+        _check_start_names(scenario, start)
+    elif start != "together" and isinstance(scenario.duration, SettledDuration):
+        raise ValueError(
+            "start: a trial that is to settle starts the other way round every other time; write "
+            "together, an order or offsets"
+        )
+    for i, group in enumerate(scenario.flows):
+        _check_latest_start(scenario, start, i, group)
+
+
+def _check_iperf3(scenario: Scenario) -> None:
+    """What an iperf3 process cannot do."""
+    if not isinstance(scenario.duration, Duration):
+        raise ValueError(
+            "start: iperf3 sends for a fixed time; write a `duration` such as 120s, or another "
+            "start"
+        )
+    for i, group in enumerate(scenario.flows):
+        if group.arrivals is not None:
+            raise ValueError(
+                f"flows.{i}.arrivals: iperf3 sends bulk data; write another start, e.g. together"
+            )
+        if group.start_offset.ns:
+            raise ValueError(
+                f"flows.{i}.start_offset: iperf3 processes start together; remove the offset, or "
+                "write another start"
+            )
+
+
+def _check_start_names(scenario: Scenario, start: OrderedStart | OffsetStart) -> None:
+    if isinstance(start, OffsetStart):
+        _check_known(scenario, "start.offsets", set(start.offsets))
+    elif sorted(start.order) != sorted(scenario.strategies):
+        raise ValueError("start.order: name every strategy once: " + ", ".join(scenario.strategies))
+
+
+def _latest_start(scenario: Scenario, start: StartSpec) -> Duration:
+    """The longest that a flow may start after its group's offset, jitter excepted."""
+    if isinstance(start, StaggeredStart):
+        return Duration(start.staggered.ns * (scenario.total_flows - 1))
+    if isinstance(start, OrderedStart):
+        return Duration(start.gap.ns * (len(start.order) - 1))
+    if isinstance(start, OffsetStart):
+        return max(start.offsets.values(), default=Duration(0), key=lambda offset: offset.ns)
+    return start.random if isinstance(start, RandomStart) else Duration(0)
+
+
+def _check_whole(scenario: Scenario, latest: Duration) -> None:
+    """Every strategy is measured from its own start, which must come before the end."""
+    if latest.ns + scenario.start_jitter.ns >= scenario.shortest.ns:
+        raise ValueError(
+            f"start: the last flow starts up to {latest} late, which is beyond the duration "
+            f"({scenario.shortest})"
+        )
+    if not isinstance(scenario.duration, Duration):
+        raise ValueError(
+            "window: a trial that runs until it is settled is measured where it was steady; "
+            "remove `window: whole`, or write a fixed duration"
+        )
+
+
+def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: FlowGroup) -> None:
+    latest = _latest_start(scenario, start) if group.mixed else Duration(0)
+    if not group.mixed:
+        check_background_start(scenario, i, group)
+        return
+    if scenario.window == "whole":
+        _check_whole(scenario, latest)
+        return
+    if group.start_offset.ns + latest.ns + scenario.start_jitter.ns <= scenario.warmup.ns:
+        return
+    if latest.ns:
+        raise ValueError(
+            f"start: the last flow starts up to {latest} late; with start_offset "
+            f"{group.start_offset} and start_jitter {scenario.start_jitter} that is longer than "
+            f"warmup {scenario.warmup}; all flows must run for the whole measured window"
+        )
+    raise ValueError(
+        f"flows.{i}.start_offset: {group.start_offset} and start_jitter "
+        f"{scenario.start_jitter} together are longer than warmup {scenario.warmup}; all "
+        "flows must run for the whole measured window"
+    )
+
+
+def _check_sweep(scenario: Scenario) -> None:
+    if scenario.sweep.base_rtt is not None and len(scenario.mixed) > 1:
+        raise ValueError(
+            "sweep.base_rtt: needs one flow group in the mix; remove it, or the other groups"
+        )
+    for rate in scenario.sweep.rate or ():
+        if rate.bps == 0:
+            raise ValueError("sweep.rate: must be more than 0; write e.g. 100mbit")
+    for rtt in scenario.sweep.base_rtt or ():
+        check_rtt("sweep.base_rtt", rtt)
+    for loss in scenario.sweep.random_loss or ():
+        if loss.ppb >= 10**9:
+            raise ValueError(f"sweep.random_loss: {loss} drops every packet; write less than 100%")
+
+
+def _check_buffers(scenario: Scenario) -> None:
+    swept = scenario.sweep.buffer is not None
+    key = "sweep.buffer" if swept else "bottleneck.buffer"
+    least = scenario.smallest_buffer_bytes
+    for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
+        if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {buffer}: a Linux queue counts a whole train as one packet; with "
+                "`arrivals: trains` write the buffer in bytes or as bdp"
+            )
+        for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
+            for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
+                size = buffer.to_bytes(rate, rtt)
+                if size < least:
+                    raise ValueError(
+                        f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
+                        f"packet; write at least {least}B"
+                    )
+
+
+def _check_disciplines(scenario: Scenario) -> None:
+    swept = scenario.sweep.discipline
+    key = "bottleneck.discipline" if swept is None else "sweep.discipline"
+    for discipline in swept or (scenario.bottleneck.discipline,):
+        if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {discipline.name} decides packet by packet; with `arrivals: trains` "
+                "write droptail"
+            )
+
+
+def _check_several(scenario: Scenario) -> None:
+    """Several queues: nothing is swept that they have not, and every flow has one queue."""
+    queues, sweep = scenario.bottleneck.shared, scenario.sweep
+    if queues is None:
+        if sweep.memory is not None:
+            raise ValueError(
+                "sweep.memory: is for several queues; write `bottleneck.queues`, or remove it"
+            )
+        return
+    if sweep.discipline is not None:
+        raise ValueError(
+            "sweep.discipline: there are several queues, each with its own; sweep `memory`, or "
+            "write one queue"
+        )
+    for i, memory in enumerate(sweep.memory or ()):
+        check_shares(memory, queues.queues, f"sweep.memory.{i}")
+    _check_queue_names(scenario, queues)
+    _check_covered(scenario, queues)
+    where = "bottleneck.memory" if sweep.memory is None else "sweep.memory"
+    for memory in sweep.memory or (queues.memory,):
+        for rate in sweep.rate or (scenario.bottleneck.rate,):
+            for rtt in sweep.base_rtt or (scenario.flows[0].base_rtt,):
+                check_limits(queues.with_memory(memory), rate, rtt, where)
+
+
+def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
+    known = [*scenario.ccas, *(group.name for group in scenario.flows)]
+    for index, queue in enumerate(queues.queues):
+        for name in queue.flows or ():
+            if name not in known:
+                raise ValueError(
+                    f"bottleneck.queues.{index}.flows: {name!r} is neither a strategy nor a flow "
+                    f"group ({', '.join(known)})"
+                )
+
+
+def _check_covered(scenario: Scenario, queues: Queues) -> None:
+    for kind in _flow_kinds(scenario):
+        claimed = queues.claimants(kind)
+        flows = f"{kind.strategy} flows of group {kind.group!r}"
+        if len(claimed) > 1:
+            first, second = (queues.queues[index].name for index in claimed[:2])
+            raise ValueError(
+                f"bottleneck.queues.{claimed[1]}.flows: {flows} are in queue {first!r} already, "
+                f"and in {second!r}; name the group or the strategy, and let a queue take the rest"
+            )
+        if queues.queue_of(kind) is None:
+            raise ValueError(
+                f"bottleneck.queues: no queue takes {flows}; name them in one, or add a queue "
+                "without flows and dscp, which takes the rest"
+            )
+
+
+def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
+    """What the flows of every group and strategy are sorted by."""
+    return [
+        FlowKind(strategy, group.name, group.dscp)
+        for group in scenario.flows
+        for strategy in (scenario.strategies if group.runs == OF_MIX else (group.runs,))
+    ]
+
+
+def _check_mixes(scenario: Scenario) -> None:
+    if scenario.sweep.mixes == "all":
+        return
+    if isinstance(scenario.sweep.mixes, PairMixes):
+        _check_pairs(scenario, scenario.sweep.mixes)
+        return
+    if isinstance(scenario.sweep.mixes, HarmMixes):
+        check_harm(scenario, scenario.sweep.mixes)
+        return
+    for i, mix in enumerate(scenario.sweep.mixes):
+        problem = mix_problem(scenario, mix)
+        if problem:
+            raise ValueError(f"sweep.mixes.{i}: {problem}")
+
+
+def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
+    if len(scenario.mixed) != 1:
+        raise ValueError("sweep.mixes: pairs need a scenario with one flow group in the mix")
+    most, flows = max(mixes.second or (0,)), scenario.flows[0].count
+    if most > flows:
+        raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
+
+
+def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
+    """Say what is wrong with a mix of this scenario, or None.
+
+    Args:
+        scenario: The scenario (flow groups and strategies are looked at).
+        mix: The mix as written.
+    """
+    if isinstance(mix, dict):
+        return _mapping_problem(scenario, mix)
+    if len(scenario.strategies) != 2:
+        return "with more than two strategies write a mapping, e.g. {cubic: 4, bbr: 3, reno: 3}"
+    counts = (mix,) if isinstance(mix, int) else mix
+    if len(counts) != len(scenario.mixed):
+        return f"{counted(len(counts), 'number')} for {counted(len(scenario.mixed), 'flow group')}"
+    for count, group in zip(counts, scenario.mixed, strict=True):
+        if count > group.count:
+            flows = f"{count} {scenario.strategies[1]} flows"
+            return f"{flows}, but group {group.name!r} has {group.count}"
+    return None
+
+
+def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
+    if len(scenario.mixed) != 1:
+        return "a mapping needs a scenario with one flow group"
+    unknown = sorted(set(mix) - set(scenario.strategies))
+    if unknown:
+        return f"{unknown[0]!r} is not among the strategies ({', '.join(scenario.strategies)})"
+    if sum(mix.values()) != scenario.flows[0].count:
+        return f"the counts add up to {sum(mix.values())}, not to {scenario.flows[0].count} flows"
+    return None
+
+
+def _check_named_strategies(scenario: Scenario) -> None:
+    for i, bound in enumerate(scenario.acceptance):
+        mix = getattr(bound, "mix", None) or {}
+        named = {name for key in ("strategy", "over") if (name := getattr(bound, key, None))}
+        if not isinstance(bound, TrafficBound):
+            _check_known(scenario, f"acceptance.{i}", named)
+        _check_known(scenario, f"acceptance.{i}", set(mix))
+        if sum(mix.values()) > scenario.total_flows:
+            raise ValueError(
+                f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
+            )
+        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.mixed}) < 2:
+            raise ValueError(
+                f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
+                "or add a group"
+            )
+        if isinstance(bound, HarmBound):
+            check_harm_bound(scenario, f"acceptance.{i}", bound.by)
+        group = getattr(bound, "group", None)
+        among = scenario.flows if isinstance(bound, TrafficBound) else scenario.mixed
+        if group is not None and group not in {g.name for g in among}:
+            raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
+    for i, series in enumerate(scenario.reference):
+        _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+
+
+def _check_ecn(scenario: Scenario) -> None:
+    """Every name of `hosts.ecn` is known, and DCTCP and its like have what they need."""
+    hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
+    listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
+    for name in listed:
+        if name not in {*scenario.ccas, *groups}:
+            known = ", ".join([*scenario.ccas, *groups])
+            raise ValueError(
+                f"hosts.ecn: {name!r} is neither a strategy nor a flow group ({known})"
+            )
+    for kind in _flow_kinds(scenario):
+        strategy = kind.strategy
+        if strategy in NEED_ECN and not hosts.negotiates_ecn(strategy, kind.group):
+            raise ValueError(
+                f"strategies: {strategy} needs ECN; write `hosts: {{ecn: [{strategy}]}}`"
+            )
+
+
+def _check_known(scenario: Scenario, where: str, named: set[str]) -> None:
+    """Refuse a strategy that the scenario does not have."""
+    unknown = named - set(scenario.strategies)
+    if unknown:
+        raise ValueError(
+            f"{where}: {min(unknown)!r} is not among the strategies "
+            f"({', '.join(scenario.strategies)})"
+        )

@@ -1,0 +1,124 @@
+"""What a run varies, the mixes that it runs, and which equilibria it looks for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .course import StartSpec, StrategyName
+from .disciplines import DisciplineSpec
+from .functions import PATTERN as FUNCTION_PATTERN
+from .harm import HarmMixes
+from .model import ContractModel
+from .place import Count, KernelRelease
+from .queues import MemorySpec
+from .units import Buffer, Duration, Rate, Share
+
+MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
+"""How many flows run the second strategy: one number for one group, a list with one number
+for each group, or a mapping strategy -> count (one group, any number of strategies)."""
+
+
+class PairMixes(ContractModel):
+    """Mixes of two strategies at a time, of one flow group: a game of every pair.
+
+    Attributes:
+        pairs: `all`: each strategy against each other one; `first`: each against the first.
+        second: How many flows run the later strategy of a pair; left out: every number.
+    """
+
+    pairs: Literal["all", "first"]
+    second: tuple[Count, ...] | None = None
+
+    def counts(self, flows: int) -> tuple[int, ...]:
+        """How many of so many flows run the later strategy of a pair, in the order of the runs."""
+        return tuple(range(flows + 1)) if self.second is None else self.second
+
+    @model_validator(mode="after")
+    def _check(self) -> PairMixes:
+        if self.second is not None and len(set(self.second)) < max(len(self.second), 1):
+            raise ValueError("second: is empty, or lists a number twice")
+        return self
+
+
+class Sweep(ContractModel):
+    """What is varied. Every combination is a setting; every setting runs every mix.
+
+    Attributes:
+        buffer: Buffers in place of the bottleneck's.
+        discipline: Queue disciplines in place of the bottleneck's.
+        memory: Policies of the memory that several queues share, in place of the bottleneck's.
+        rate: Rates in place of the bottleneck's.
+        base_rtt: Base RTTs in place of the flow group's; there must be only one group.
+        random_loss: Random losses in place of every flow group's.
+        kernel: Guest kernels in place of the scenario's.
+        start: Starts in place of the scenario's.
+        mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
+            `{harm_to: cubic}`, one flow alone and beside each strategy; or the mixes to run.
+    """
+
+    buffer: tuple[Buffer, ...] | None = None
+    discipline: tuple[DisciplineSpec, ...] | None = None
+    memory: tuple[MemorySpec, ...] | None = None
+    rate: tuple[Rate, ...] | None = None
+    base_rtt: tuple[Duration, ...] | None = None
+    random_loss: tuple[Share, ...] | None = None
+    kernel: tuple[KernelRelease, ...] | None = None
+    start: tuple[StartSpec, ...] | None = None
+    mixes: Literal["all"] | PairMixes | HarmMixes | tuple[MixSpec, ...] = "all"
+
+    @model_validator(mode="after")
+    def _check(self) -> Sweep:
+        for key in type(self).model_fields:
+            values = getattr(self, key)
+            if values == ():
+                raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
+            if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
+                raise ValueError(f"{key}: a value is listed twice; remove one of them")
+        return self
+
+
+class DelayUtility(ContractModel):
+    """Throughput minus the cost of delay.
+
+    Attributes:
+        delay_cost: Throughput that a flow would give up for one millisecond less of mean queueing
+            delay.
+    """
+
+    delay_cost: Rate
+
+
+class UserUtility(ContractModel):
+    """A utility function of the user's own.
+
+    Attributes:
+        function: Import path, `module:function`. It takes one mapping from a metric's name to
+            its value for the flows of one strategy and group, and returns bit/s.
+    """
+
+    function: Annotated[str, Field(pattern=FUNCTION_PATTERN, max_length=200)]
+
+
+UtilitySpec = Literal["throughput"] | DelayUtility | UserUtility
+
+
+class Equilibrium(ContractModel):
+    """How equilibria are searched for.
+
+    Attributes:
+        search: `exhaustive` runs every mix of the sweep. `adaptive` chooses mixes as results
+            arrive until an equilibrium is found and its interval is closed on both sides;
+            `trials` is then the most repetitions of a mix whose verdict is unclear.
+        budget: The most mixes of a setting that an adaptive search measures; left out: as many as
+            it takes.
+        utility: What a flow maximises: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
+            `{function: module:function}`.
+        epsilon: Gain, as a share of the fair share, that is too small to switch for.
+    """
+
+    search: Literal["exhaustive", "adaptive"] = "exhaustive"
+    budget: Annotated[int, Field(strict=True, ge=3)] | None = None
+    utility: UtilitySpec = "throughput"
+    epsilon: Share = Share(100_000_000)
