@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nashbed.analysis.captures import CaptureSummary, exact_text, summarise_timestamps
-from nashbed.controlplane.contract.messages import ReplaySummary
+from nashbed.controlplane.contract.messages.replay import ReplaySummary
 from nashbed.controlplane.run import replay as replays
 
 from .files import ScenarioLike, read_scenario

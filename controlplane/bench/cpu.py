@@ -9,7 +9,7 @@ from ..config import available_ccas, check_strategies
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import CoreShares
 from ..contract.errors import ConfigError, HostError
-from ..contract.messages import SharedCounters
+from ..contract.messages.dataplane import SharedCounters
 from ..contract.model import ContractModel, JsonObject
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab

@@ -9,7 +9,8 @@ from enum import Enum
 
 from ..contract.benchmark import Benchmark
 from ..contract.errors import ConfigError, TargetError
-from ..contract.messages import PathSpeed, read_message
+from ..contract.messages.message import read_message
+from ..contract.messages.replay import PathSpeed
 from ..contract.target import BottleneckProgram, Limit
 from ..machine.host.programs import run_dataplane
 from ..machine.log import ShowStep

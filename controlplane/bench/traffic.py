@@ -13,7 +13,7 @@ import numpy as np
 
 from ..contract.certificate import CoreShares
 from ..contract.errors import TargetError
-from ..contract.messages import SharedCounters
+from ..contract.messages.dataplane import SharedCounters
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.errors import HostError
-from ..contract.messages import ProberReport, ReflectorReport, read_message
+from ..contract.messages.flows import ProberReport, ReflectorReport
+from ..contract.messages.message import read_message
 from ..contract.records import PROBED, SEEN
 from ..contract.shared import CONSTANTS
 from ..machine.host.layout import Side

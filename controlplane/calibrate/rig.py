@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.errors import HostError
-from ..contract.messages import Counters, TelemetryTotals
+from ..contract.messages.dataplane import Counters, TelemetryTotals
 from ..contract.records import PROBE_ECHO, PROBE_SCHEDULE, PROBED
 from ..contract.shared import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
 from ..contract.target import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..contract.errors import EXIT_OK
-from ..contract.messages import ReplaySummary
+from ..contract.messages.replay import ReplaySummary
 from ..contract.model import JsonAnswer
 from .options import AsJson, answer, new_app
 

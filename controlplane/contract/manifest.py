@@ -7,7 +7,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from .certificate import Standing
-from .messages import Hello
+from .messages.dataplane import Hello
 from .model import ContractModel, JsonObject
 
 MANIFEST_FORMAT: Final = 1
@@ -75,7 +75,7 @@ class TestbedFacts(ContractModel):
         testbed_digest: SHA-256 of its testbed file.
         certificate: What its certificate is worth.
         artefact_digest: Digest of its P4 artefact, as reported by the data plane.
-        dataplane: What its data plane says about itself (`contract.messages.Hello`).
+        dataplane: What its data plane says about itself (`contract.messages.dataplane.Hello`).
         hosts: Names of the machines whose workers offered it.
         kernel: Kernel release and version.
         cpu: CPU model and number of cores.

@@ -9,7 +9,8 @@ from pydantic import Field
 from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
 from .link_changes import LinkProgram
-from .messages import DepartureLateness, GeneratorTotals, LaneCounters, ReturnQueueTotals
+from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
+from .messages.flows import GeneratorTotals
 from .model import ContractModel
 from .path_program import ReturnProgram
 from .queues import Queues, QueuesProgram

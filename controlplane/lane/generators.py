@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from ..contract.course import SettledDuration
 from ..contract.errors import HostError
-from ..contract.messages import (
+from ..contract.messages.flows import (
     Listening,
     ReadyFlow,
     SenderFlowReport,
@@ -25,8 +25,8 @@ from ..contract.messages import (
     SinkProgress,
     SinkReport,
     TimerLateness,
-    read_message,
 )
+from ..contract.messages.message import read_message
 from ..contract.model import JsonObject
 from ..contract.steadiness import SteadinessRules, Watch
 from ..contract.trial import Kind, Steadiness

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..contract.errors import is_repeatable
 from ..contract.manifest import LabFacts
-from ..contract.messages import Hello
+from ..contract.messages.dataplane import Hello
 from ..contract.own_discipline import OwnDiscipline
 from ..contract.target import LaneProgram
 from ..contract.testbed import Testbed

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ..contract.errors import HostError
-from ..contract.messages import (
+from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
     ReturnQueueTotals,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from ..contract.messages import GeneratorTotals
+from ..contract.messages.flows import GeneratorTotals
 from ..contract.model import JsonObject
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..config import Loaded
 from ..contract.errors import ConfigError, HostError, TargetError
-from ..contract.messages import ReplaySummary, read_message
+from ..contract.messages.message import read_message
+from ..contract.messages.replay import ReplaySummary
 from ..contract.model import JsonObject
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..config import Loaded
 from ..contract.certificate import Certificate, Standing
 from ..contract.errors import ConfigError
-from ..contract.messages import Hello
+from ..contract.messages.dataplane import Hello
 from ..contract.shared import CONSTANTS
 from ..contract.testbed import MAX_LANES, Capacity, Testbed
 from ..contract.units import Rate

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..contract.errors import TargetError
-from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
+from ..contract.messages.dataplane import Counters, DisturbanceTotals, TelemetryTotals
 from ..contract.trial import TrialRecord
 from ..lane.capture import LiveCapture
 from ..lane.generators import Generators

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..contract.messages import FlowRegisters, SenderFlowReport, SinkFlowReport
+from ..contract.messages.dataplane import FlowRegisters
+from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE
 from ..contract.records import GOODPUT as GOODPUT_RECORD
 from ..contract.records import RETURN_QUEUE as RETURN_RECORD

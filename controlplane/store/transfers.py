@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..contract.messages import SinkFlowReport
+from ..contract.messages.flows import SinkFlowReport
 from ..contract.records import GOODPUT, TRANSFER
 from ..contract.shared import CONSTANTS
 from ..plan.attempt import TrialFlow

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..contract.errors import TargetError
-from ..contract.messages import (
+from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
     FlowRegisters,

@@ -14,7 +14,7 @@ from ..contract.disciplines import DisciplineProgram
 from ..contract.errors import TargetError
 from ..contract.line import TraceProgram
 from ..contract.link_changes import LinkProgram, LinkState, PolicerProgram
-from ..contract.messages import (
+from ..contract.messages.dataplane import (
     AppliedProgram,
     AppliedQueues,
     BottleneckCounters,
@@ -22,14 +22,13 @@ from ..contract.messages import (
     DisturbanceTotals,
     Done,
     Hello,
-    Message,
     Programmed,
     ReturnQueueTotals,
     SharedCounters,
     TelemetryStopped,
     TelemetryTotals,
-    read_message,
 )
+from ..contract.messages.message import Message, read_message
 from ..contract.model import JsonObject
 from ..contract.path_program import PathProgram
 from ..contract.queues import QueuesProgram

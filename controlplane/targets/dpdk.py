@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import TypedDict, get_args
 
 from ..contract.disciplines import DISCIPLINES
-from ..contract.messages import Counters, DisturbanceTotals, Done, Hello, ReturnQueueTotals
+from ..contract.messages.dataplane import (
+    Counters,
+    DisturbanceTotals,
+    Done,
+    Hello,
+    ReturnQueueTotals,
+)
 from ..contract.model import JsonObject
 from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS

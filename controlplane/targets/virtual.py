@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from ..contract.disciplines import DISCIPLINES
 from ..contract.errors import InternalError, TargetError
-from ..contract.messages import Counters, DisturbanceTotals, Hello, ReturnQueueTotals
+from ..contract.messages.dataplane import Counters, DisturbanceTotals, Hello, ReturnQueueTotals
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan, TimeBounds
 from ..contract.testbed import (

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..contract.messages import (
+from ..contract.messages.dataplane import (
     Counters,
     DelayCounters,
     DisturbanceTotals,
@@ -19,8 +19,8 @@ from ..contract.messages import (
     HostsCounters,
     HostsStats,
     TelemetryTotals,
-    read_message,
 )
+from ..contract.messages.message import read_message
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from .base import DataPlaneHost, Switch, SwitchRegisters, Target, TelemetryStream

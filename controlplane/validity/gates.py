@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.applications import UDP
-from ..contract.messages import FlowRegisters, SenderFlowReport
+from ..contract.messages.dataplane import FlowRegisters
+from ..contract.messages.flows import SenderFlowReport
 from ..contract.trial import Gate, Kind
 from ..plan.attempt import TrialFlow
 from .datagrams import datagram_problems, unread_datagrams

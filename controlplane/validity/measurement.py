@@ -9,15 +9,13 @@ from typing import Self
 from ..contract.course import SettledDuration
 from ..contract.disciplines import IN_ORDER, DisciplineProgram
 from ..contract.link_changes import line_of
-from ..contract.messages import (
+from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
-    ReadyFlow,
     ReturnQueueTotals,
-    SenderReport,
-    SinkReport,
     TelemetryTotals,
 )
+from ..contract.messages.flows import ReadyFlow, SenderReport, SinkReport
 from ..contract.path_changes import longest_rtt_ns
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, Capabilities

@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages.dataplane import (
     BottleneckCounters,
     Hello,
     Programmed,
     SharedCounters,
     TelemetryStopped,
-    read_message,
 )
+from nashbed.controlplane.contract.messages.message import read_message
 from nashbed.controlplane.contract.records import POSTCARD
 from tests.support.control import Answer, Client
 from tests.support.live import RECEIVER, SENDER, Bed, bed, udp_through

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.messages import (
-    Hello,
-    HostsCounters,
-    HostsStats,
-    read_message,
-)
+from nashbed.controlplane.contract.messages.dataplane import Hello, HostsCounters, HostsStats
+from nashbed.controlplane.contract.messages.message import read_message
 from nashbed.controlplane.contract.records import (
     BIN,
     DISTURBANCE,

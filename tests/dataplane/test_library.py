@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.messages import Hello, read_message
+from nashbed.controlplane.contract.messages.dataplane import Hello
+from nashbed.controlplane.contract.messages.message import read_message
 from nashbed.controlplane.contract.records import POSTCARD
 from nashbed.controlplane.contract.target import (
     BottleneckProgram,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.messages import FlowRegisters, SwitchHello
+from nashbed.controlplane.contract.messages.dataplane import FlowRegisters, SwitchHello
 from nashbed.controlplane.contract.target import (
     Applied,
     BottleneckProgram,

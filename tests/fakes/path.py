@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages.dataplane import (
     Counters,
     DepartureLateness,
     DisturbanceTotals,

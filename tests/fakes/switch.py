@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.messages import FlowRegisters, QueueState, SwitchHello
+from nashbed.controlplane.contract.messages.dataplane import FlowRegisters, QueueState, SwitchHello
 from nashbed.controlplane.contract.target import (
     Applied,
     BottleneckProgram,

@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nashbed.controlplane.contract.manifest import Manifest
-from nashbed.controlplane.contract.messages import (
-    DepartureLateness,
+from nashbed.controlplane.contract.messages.dataplane import DepartureLateness, LaneCounters
+from nashbed.controlplane.contract.messages.flows import (
     GeneratorTotals,
-    LaneCounters,
     SenderTotals,
     SinkTotals,
     TimerLateness,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...contract.errors import ConfigError, HostError
-from ...contract.messages import Message, read_message
+from ...contract.messages.message import Message, read_message
 from ..paths import AQM_TOOL, built
 from ..process import command
 

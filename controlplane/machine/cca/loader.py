@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError, NashbedError
-from ...contract.messages import CcaRefused, CcaRegistered, read_message
+from ...contract.messages.ccas import CcaRefused, CcaRegistered
+from ...contract.messages.message import read_message
 from ...contract.model import JsonObject
 from ..paths import CCA_LOADER, built
 from ..process import command

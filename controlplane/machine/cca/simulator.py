@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError
-from ...contract.messages import SimulatedFlow, SimulatedPath, read_message
+from ...contract.messages.ccas import SimulatedFlow, SimulatedPath
+from ...contract.messages.message import read_message
 from ..paths import CCA_FOLDER, CCA_SIMULATOR, built
 from ..process import command
 from ..process.compiler import c_compiler, run_compiler

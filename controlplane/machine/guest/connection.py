@@ -19,15 +19,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from ...contract.errors import NashbedError, TargetError
-from ...contract.messages import (
-    Done,
-    FileText,
-    GuestEvent,
-    Message,
-    PassedTime,
-    StartedProcess,
-    read_message,
-)
+from ...contract.messages.dataplane import Done
+from ...contract.messages.guest import FileText, GuestEvent, PassedTime, StartedProcess
+from ...contract.messages.message import Message, read_message
 from ...contract.model import JsonObject
 from ..host.layout import Side
 from ..process.clock import Clock

@@ -28,7 +28,8 @@ from ...contract.errors import (
     NashbedError,
     TargetError,
 )
-from ...contract.messages import EffectiveConfiguration, ErrorEvent, read_message
+from ...contract.messages.message import ErrorEvent, read_message
+from ...contract.messages.replay import EffectiveConfiguration
 from ...contract.model import JsonObject
 from ...contract.testbed import DataPlane, SwitchBmv2, Testbed
 from ...store.staging import scratch_folder

@@ -15,7 +15,8 @@ from typing import TypeVar
 import numpy as np
 
 from ...contract.errors import InternalError, TargetError
-from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
+from ...contract.messages.dataplane import FlowRegisters, QueueState, SwitchHello
+from ...contract.messages.message import read_message
 from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
 from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.testbed import SwitchBmv2, Testbed

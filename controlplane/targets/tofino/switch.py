@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 from ...contract.errors import TargetError
-from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
+from ...contract.messages.dataplane import FlowRegisters, QueueState, SwitchHello
+from ...contract.messages.message import read_message
 from ...contract.model import JsonObject
 from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.testbed import SwitchPort, SwitchTofino

@@ -13,7 +13,7 @@ from nashbed.controlplane.cca.check import (
     require_sending,
 )
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.messages import SimulatedFlow, SimulatedPath
+from nashbed.controlplane.contract.messages.ccas import SimulatedFlow, SimulatedPath
 from nashbed.controlplane.machine.cca.simulator import Simulation
 
 THROUGHPUTS = {

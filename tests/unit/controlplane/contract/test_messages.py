@@ -14,28 +14,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.contract import messages
 from nashbed.controlplane.contract.errors import HostError, NashbedError, TargetError
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages import ccas, dataplane, flows, guest, message, replay
+from nashbed.controlplane.contract.messages.dataplane import (
     BottleneckCounters,
     Counters,
     DepartureLateness,
     FlowRegisters,
     Hello,
-    Message,
+    Programmed,
+    SharedCounters,
+    SwitchHello,
+    TelemetryStopped,
+)
+from nashbed.controlplane.contract.messages.flows import Listening, SenderReport, SinkReport
+from nashbed.controlplane.contract.messages.message import Message, read_message
+from nashbed.controlplane.contract.messages.replay import (
+    EffectiveConfiguration,
     PathSpeed,
     ReplaySummary,
-    SenderReport,
-    SinkReport,
-    read_message,
 )
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 
 CAPTURED = json.loads((Path(__file__).parent / "captured_messages.json").read_text())
+MODELS = {
+    name: value
+    for module in (message, dataplane, replay, flows, guest, ccas)
+    for name, value in vars(module).items()
+}
 CASES = [
-    pytest.param(getattr(messages, model), message, id=f"{model}-{name}")
+    pytest.param(MODELS[model], content, id=f"{model}-{name}")
     for model, named in CAPTURED.items()
-    for name, message in named.items()
+    for name, content in named.items()
 ]
 PATHS = tuple[str | int, ...]
 
@@ -87,7 +97,7 @@ def test_what_the_programs_write_is_read(model: type[Message], message: Any) -> 
     assert read_message(model, json.dumps(message), "program: message") == read
     written = read.model_dump(mode="json")
     assert written == {key: message[key] for key in written}
-    if model is not messages.EffectiveConfiguration:  # only a part of that is read
+    if model is not EffectiveConfiguration:  # only a part of that is read
         assert set(message) - set(written) <= {"event", "exit", "added", *UNREAD}
 
 
@@ -164,17 +174,17 @@ BENCH = CAPTURED["PathSpeed"]["bench"]
          "lane.lateness.max_gap_ns is -5, expected 0 or more"),
         (BottleneckCounters, changed(COUNTERS, ("lane", "lateness"), None),
          "lane.lateness is None, expected an object"),
-        (messages.SharedCounters, without(STATS, ("unshaped",)), "unshaped is missing"),
-        (messages.SharedCounters, changed(STATS, ("rings", "p4"), -1),
+        (SharedCounters, without(STATS, ("unshaped",)), "unshaped is missing"),
+        (SharedCounters, changed(STATS, ("rings", "p4"), -1),
          "rings.p4 is -1, expected 0 or more"),
-        (messages.SharedCounters, changed(STATS, ("ports", "senders", "rx_lost"), 1),
+        (SharedCounters, changed(STATS, ("ports", "senders", "rx_lost"), 1),
          "ports.senders.rx_lost is not a field of this message"),
-        (messages.TelemetryStopped, {"totals": {"seen": 1, "written": 1, "gaps": 0}},
+        (TelemetryStopped, {"totals": {"seen": 1, "written": 1, "gaps": 0}},
          "totals.lost is missing"),
-        (messages.TelemetryStopped, {}, "totals is missing"),
-        (messages.Programmed, {"applied": {"rate_bps": 1, "overhead_bytes": 0}},
+        (TelemetryStopped, {}, "totals is missing"),
+        (Programmed, {"applied": {"rate_bps": 1, "overhead_bytes": 0}},
          "applied.limit is missing"),
-        (messages.Programmed,
+        (Programmed,
          {"applied": {"rate_bps": 1, "overhead_bytes": 0, "limit": {"unit": "kg", "value": 1}}},
          "applied.limit.unit is 'kg', expected 'bytes', 'packets' or 'cells'"),
         (SenderReport, without(SENT, ("lateness",)), "lateness is missing"),
@@ -201,7 +211,7 @@ def test_a_malformed_message_is_one_line(model: type[Message], content: Any, lin
 
 
 def test_the_error_is_of_the_kind_that_the_reader_asks_for() -> None:
-    assert refused(messages.Listening, {}, HostError) == "addresses is missing"
+    assert refused(Listening, {}, HostError) == "addresses is missing"
 
 
 def test_a_newer_program_may_say_more_in_its_statistics() -> None:
@@ -210,7 +220,7 @@ def test_a_newer_program_may_say_more_in_its_statistics() -> None:
 
 
 def test_a_name_with_line_breaks_stays_in_its_line() -> None:
-    line = refused(messages.SharedCounters, changed(STATS, ("rings", "a\nb"), -1))
+    line = refused(SharedCounters, changed(STATS, ("rings", "a\nb"), -1))
     assert line == "rings.a b is -1, expected 0 or more"
 
 
@@ -218,13 +228,13 @@ def test_what_was_not_said_is_not_written() -> None:
     hello = Hello.model_validate(CAPTURED["Hello"]["hosts"])
     assert "pipeline" not in hello.model_dump()
     assert "switch" not in json.loads(hello.model_dump_json())
-    switch = messages.SwitchHello(epoch_ns=5, chip="tofino1")
+    switch = SwitchHello(epoch_ns=5, chip="tofino1")
     beside = hello.model_copy(update={"switch": switch}).model_dump()
     assert beside["switch"] == {"epoch_ns": 5, "chip": "tofino1"}
 
 
 def test_a_switchs_clock_may_have_begun_before_ours() -> None:
-    assert messages.SwitchHello.model_validate({"epoch_ns": -5}).epoch_ns == -5
+    assert SwitchHello.model_validate({"epoch_ns": -5}).epoch_ns == -5
 
 
 def test_held_packets_are_those_of_queue_and_delay_lines() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nashbed.controlplane.contract.course import SettledDuration
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages.flows import (
     SenderReport,
     SinkProgress,
     SinkReport,

@@ -14,7 +14,7 @@ from nashbed.controlplane.cli.main import run as nashbed
 from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
-from nashbed.controlplane.contract.messages import Hello
+from nashbed.controlplane.contract.messages.dataplane import Hello
 from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, Capacity, Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.host import facts

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import HostError, TargetError
-from nashbed.controlplane.contract.messages import FlowRegisters, SenderFlowReport, SinkFlowReport
+from nashbed.controlplane.contract.messages.dataplane import FlowRegisters
+from nashbed.controlplane.contract.messages.flows import SenderFlowReport, SinkFlowReport
 from nashbed.controlplane.contract.records import DISTURBANCE, FLOW_SAMPLE, GOODPUT, PAUSE
 from nashbed.controlplane.plan.attempt import TrialFlow
 from nashbed.controlplane.store.tables import (

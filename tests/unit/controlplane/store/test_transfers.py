@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.messages import SinkFlowReport
+from nashbed.controlplane.contract.messages.flows import SinkFlowReport
 from nashbed.controlplane.contract.records import GOODPUT, TRANSFER
 from nashbed.controlplane.plan.attempt import TrialFlow
 from nashbed.controlplane.store.transfers import split_reads, write_transfers

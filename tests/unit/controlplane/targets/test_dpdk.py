@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.messages import TelemetryTotals
+from nashbed.controlplane.contract.messages.dataplane import TelemetryTotals
 from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
 from nashbed.controlplane.contract.shared import CONSTANTS, FLOW_REGISTERS
 from nashbed.controlplane.contract.target import (

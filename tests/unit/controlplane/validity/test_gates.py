@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.applications import Application
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages.dataplane import (
     Counters,
     DepartureLateness,
     DisturbanceTotals,
@@ -18,13 +18,15 @@ from nashbed.controlplane.contract.messages import (
     LaneCounters,
     LoopCounters,
     PortCounters,
+    SharedCounters,
+    TelemetryTotals,
+)
+from nashbed.controlplane.contract.messages.flows import (
     ReadyFlow,
     SenderFlowReport,
     SenderReport,
-    SharedCounters,
     SinkFlowReport,
     SinkReport,
-    TelemetryTotals,
     TimerLateness,
 )
 from nashbed.controlplane.contract.path_changes import Reorder

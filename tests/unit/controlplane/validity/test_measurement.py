@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
-from nashbed.controlplane.contract.messages import (
+from nashbed.controlplane.contract.messages.flows import (
     SenderFlowReport,
     SenderReport,
     SinkFlowReport,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.contract.messages import CcaRefused
+from nashbed.controlplane.contract.messages.ccas import CcaRefused
 from nashbed.controlplane.machine.cca import loader
 from nashbed.controlplane.machine.cca.loader import (
     CcasLostError,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.messages import QueueState
+from nashbed.controlplane.contract.messages.dataplane import QueueState
 from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.machine.paths import P4SRC

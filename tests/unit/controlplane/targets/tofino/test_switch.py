@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.messages import SwitchHello
+from nashbed.controlplane.contract.messages.dataplane import SwitchHello
 from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from nashbed.controlplane.machine.process.clock import poll
 from nashbed.controlplane.targets.tofino import TofinoSwitch
