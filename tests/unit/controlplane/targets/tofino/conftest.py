@@ -21,7 +21,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
 @pytest.fixture
 def client(server: FakeBfRt) -> Iterator[BfRtClient]:
     """An open client of it."""
-    made = BfRtClient(server.address, 0, server.p4_name, timeout_s=5.0)
+    made = BfRtClient(server.address, 0, server.p4_name, timeout_s=60.0)
     made.open()
     yield made
     made.close()

@@ -19,7 +19,7 @@ NAMES = ["server", "program", "tables", "chip", "port senders", "port receivers"
 
 def examined(server: FakeBfRt, chip: str = "") -> dict[str, tuple[bool, str]]:
     described = settings(chip or server.chip, server.address)
-    client = BfRtClient(described.grpc, 0, server.p4_name, timeout_s=5.0)
+    client = BfRtClient(described.grpc, 0, server.p4_name, timeout_s=60.0)
     found = examine_switch(described, artefact(chip or server.chip), client)
     assert all(finding.ok or finding.remedy for finding in found)
     return {f.name.removeprefix("switch: "): (f.ok, f.detail) for f in found}

@@ -31,7 +31,7 @@ SHARING = MemoryProgram(name="complete_sharing")
 
 def connected(server: FakeBfRt, lanes: int = 1) -> TofinoSwitch:
     described = settings(server.chip, server.address)
-    client = BfRtClient(described.grpc, described.device, described.p4_name, timeout_s=5.0)
+    client = BfRtClient(described.grpc, described.device, described.p4_name, timeout_s=60.0)
     switch = TofinoSwitch(described, lanes=lanes, client=client)
     switch.load(artefact(server.chip))
     return switch

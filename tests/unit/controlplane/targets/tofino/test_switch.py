@@ -27,7 +27,7 @@ def switch(server: FakeBfRt) -> Iterator[TofinoSwitch]:
     made.close()
 
 
-def connected(server: FakeBfRt, timeout_s: float = 5.0, **changed: Any) -> TofinoSwitch:
+def connected(server: FakeBfRt, timeout_s: float = 60.0, **changed: Any) -> TofinoSwitch:
     described = settings(server.chip, server.address, **changed)
     client = BfRtClient(described.grpc, described.device, described.p4_name, timeout_s=timeout_s)
     return TofinoSwitch(described, lanes=2, client=client)
