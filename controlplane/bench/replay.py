@@ -1,4 +1,7 @@
-"""The packet path in virtual time, on one core or more: P4 ingress, queue, P4 egress, postcards."""
+"""The packet path in virtual time: P4 ingress, queue, P4 egress, postcards.
+
+On one core or more, and with each queue discipline.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from ..contract.benchmark import Benchmark
+from ..contract.disciplines import DISCIPLINES, Discipline, DisciplineProgram
 from ..contract.errors import ConfigError, TargetError
 from ..contract.messages.message import read_message
 from ..contract.messages.replay import PathSpeed
@@ -26,6 +30,8 @@ TARGET_MPPS = 2.0
 TARGET_RATIO = 20.0
 TARGET_SHARE = 0.9
 """Wanted of each further core; two packet loops are then 1.8 times as fast as one."""
+MOST_TIME = {"red": 1.1, "codel": 1.1, "fq_codel": 1.3, "dualpi2": 1.3}
+"""Wanted of disciplines: the time that a packet takes, over drop-tail's."""
 OVER = 25
 BURST = 32
 
@@ -117,6 +123,48 @@ def bench_loops(
     )
 
 
+def bench_disciplines(
+    packets: int,
+    repetitions: int,
+    flows: int,
+    burst: int,
+    show_step: ShowStep,
+    pipeline: Pipeline = Pipeline.AUTO,
+) -> tuple[Benchmark, ...]:
+    """Each queue discipline of ours with its defaults, and drop-tail, in turns.
+
+    Args:
+        packets: Packets of each repetition.
+        repetitions: How often.
+        flows: Flows that they belong to.
+        burst: Packets that arrive at one time.
+        show_step: Called before each turn.
+        pipeline: How the P4 program is run.
+
+    Raises:
+        NashbedError: The data plane is not built, or refused.
+    """
+    programs = {name: Discipline.model_validate({name: {}}).program for name in DISCIPLINES}
+    speeds: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(repetitions):
+        show_step("each discipline", turn, repetitions)
+        for name, program in programs.items():
+            speeds[name].append(_once(packets, flows, burst, pipeline, discipline=program).mpps)
+    usual = speeds.pop("droptail")
+    how = f"{packets} packets of {flows} flows, {burst} at once"
+    return tuple(
+        Benchmark(
+            name=f"replay_{name}_over_droptail",
+            unit="",
+            values=tuple(plain / slow for plain, slow in zip(usual, values, strict=True)),
+            wanted=MOST_TIME.get(name),
+            sense="at most",
+            detail=f"time of a packet over drop-tail's, in turns; {how}",
+        )
+        for name, values in speeds.items()
+    )
+
+
 def bench_against_simple_switch(
     packets: int,
     repetitions: int,
@@ -163,10 +211,17 @@ def bench_against_simple_switch(
 
 
 def _once(
-    packets: int, flows: int, burst: int, pipeline: Pipeline, cores: Sequence[int] = ()
+    packets: int,
+    flows: int,
+    burst: int,
+    pipeline: Pipeline,
+    cores: Sequence[int] = (),
+    *,
+    discipline: DisciplineProgram | None = None,
 ) -> PathSpeed:
     limit = Limit(unit="bytes", value=BUFFER_BYTES)
-    config = replay_config(spec(), BottleneckProgram(rate_bps=RATE_BPS, limit=limit))
+    program = BottleneckProgram(rate_bps=RATE_BPS, limit=limit, discipline=discipline)
+    config = replay_config(spec(), program)
     config["pipeline"] = pipeline.value
     if cores:
         # Each loop has its part of the packets, and tables of its own.
@@ -176,8 +231,8 @@ def _once(
     with scratch_folder("bench") as folder:
         file = folder / "dataplane.json"
         file.write_text(json.dumps(config))
-        program = [str(built(REPLAY)), "--config", str(file)]
-        done = run_dataplane([*program, "--bench", f"{packets},{flows},{burst}"])
+        command = [str(built(REPLAY)), "--config", str(file)]
+        done = run_dataplane([*command, "--bench", f"{packets},{flows},{burst}"])
     last_line = done.out.splitlines()[-1] if done.out else ""
     speed = read_message(PathSpeed, last_line, "nashbed-replay: --bench")
     if speed.departed + speed.dropped != speed.postcards:

@@ -21,7 +21,13 @@ from ..bench.forward import bench_forward
 from ..bench.growth import Series, by_flows, by_lanes, by_postcards
 from ..bench.lanes import bench_lanes
 from ..bench.panel import PANEL, of_run, projected
-from ..bench.replay import Pipeline, bench_against_simple_switch, bench_loops, bench_replay
+from ..bench.replay import (
+    Pipeline,
+    bench_against_simple_switch,
+    bench_disciplines,
+    bench_loops,
+    bench_replay,
+)
 from ..bench.site import BenchSite
 from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
@@ -73,7 +79,7 @@ def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
     return _answer("startup", benchmarks, as_json)
 
 
-@app.command(epilog="Example: nashbed bench replay --packets 5000000 --json")
+@app.command(epilog="Examples: nashbed bench replay --json; nashbed bench replay --disciplines")
 def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     packets: Annotated[int, typer.Option(min=1000, help="Packets each time.")] = 2_000_000,
     repetitions: Repetitions = 7,
@@ -90,6 +96,9 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
         int,
         typer.Option(min=1, max=16, help="Packet loops side by side, compared with one in turns."),
     ] = 1,
+    disciplines: Annotated[
+        bool, typer.Option("--disciplines", help="Compare each queue discipline with drop-tail.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Packets through the whole path in memory, on one core; with --loops also on several.
@@ -98,6 +107,9 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     through it as well, in turns.
     """
     benchmarks = bench_replay(packets, repetitions, flows, burst, pipeline)
+    if disciplines:
+        with step_display() as show_step:
+            benchmarks += bench_disciplines(packets, repetitions, flows, burst, show_step, pipeline)
     if loops > 1:
         with step_display() as show_step:
             benchmarks += bench_loops(

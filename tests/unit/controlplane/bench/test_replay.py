@@ -7,8 +7,9 @@ import os
 
 import pytest
 from nashbed.controlplane.bench import replay
-from nashbed.controlplane.bench.replay import Pipeline, bench_loops, bench_replay
+from nashbed.controlplane.bench.replay import Pipeline, bench_disciplines, bench_loops, bench_replay
 from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.machine.process.command import Completed
 from tests.support.replay import need_dataplane
@@ -43,6 +44,24 @@ def test_two_loops_are_compared_with_one() -> None:
     assert (speed.name, ratio.name) == ("replay_loops_mpps", "replay_loops_ratio")
     assert len(speed.values) == len(ratio.values) == 2
     assert ratio.wanted == 1.8
+
+
+@pytest.mark.slow
+@pytest.mark.dataplane
+def test_each_discipline_is_compared_with_droptail() -> None:
+    found = bench_disciplines(5_000, 2, 50, 32, lambda *_: None, Pipeline.INTERPRETED)
+    others = [name for name in DISCIPLINES if name != "droptail"]
+    assert [each.name for each in found] == [f"replay_{name}_over_droptail" for name in others]
+    assert all(each.sense == "at most" and len(each.values) == 2 for each in found)
+    wanted = {each.name.split("_")[1]: each.wanted for each in found}
+    assert wanted == {
+        "step": None,
+        "red": 1.1,
+        "codel": 1.1,
+        "pie": None,
+        "fq": 1.3,
+        "dualpi2": 1.3,
+    }
 
 
 def test_more_loops_than_cores_are_refused() -> None:
