@@ -17,6 +17,7 @@ PACKAGES = {
     "chromium": "chromium",
     "clang": "clang",
     "dpdk-testpmd": "dpdk-dev",
+    "git": "git",
     "iverilog": "iverilog",
     "perf": "linux-perf",
     "ping": "iputils-ping",

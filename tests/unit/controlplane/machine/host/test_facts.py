@@ -42,6 +42,7 @@ def test_a_checkout_whose_state_git_does_not_tell_is_unknown(
         return answer
 
     (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(facts.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(facts.command, "attempt", attempt)
     assert facts.git(tmp_path) == {"commit": "0123abcd", "tree": tree}
 
