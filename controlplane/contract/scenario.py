@@ -11,12 +11,7 @@ from pydantic import Field, model_validator
 
 from .applications import UDP, Application, Media, check_application
 from .bounds import AcceptanceBound
-from .course import (
-    SettledDuration,
-    StartSpec,
-    StrategyName,
-    WindowSpec,
-)
+from .course import SettledDuration, StartSpec, StrategyName, WindowSpec
 from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .harm import HarmMixes
@@ -24,14 +19,7 @@ from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name
 from .path_changes import ChangingPath, ReturnBottleneck, check_path, check_rtt
 from .place import Count, KernelRelease, Place
-from .queues import (
-    COMPLETE_SHARING,
-    MemorySpec,
-    Queue,
-    Queues,
-    Scheduler,
-    check_queues,
-)
+from .queues import COMPLETE_SHARING, MemorySpec, Queue, Queues, Scheduler, check_queues
 from .scenario_checks import check_scenario
 from .shared import CONSTANTS
 from .strategy import Strategy

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import (
-    model_validator,
-)
+from pydantic import model_validator
 
 from ..disciplines import DisciplineProgram
 from ..errors import TargetError

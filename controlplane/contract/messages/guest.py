@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import (
-    model_validator,
-)
+from pydantic import model_validator
 
 from .message import Count, Message
 

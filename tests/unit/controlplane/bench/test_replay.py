@@ -53,13 +53,13 @@ def test_each_discipline_is_compared_with_droptail() -> None:
     others = [name for name in DISCIPLINES if name != "droptail"]
     assert [each.name for each in found] == [f"replay_{name}_over_droptail" for name in others]
     assert all(each.sense == "at most" and len(each.values) == 2 for each in found)
-    wanted = {each.name.split("_")[1]: each.wanted for each in found}
+    wanted = dict(zip(others, (each.wanted for each in found), strict=True))
     assert wanted == {
         "step": None,
         "red": 1.1,
         "codel": 1.1,
         "pie": None,
-        "fq": 1.3,
+        "fq_codel": 1.3,
         "dualpi2": 1.3,
     }
 
