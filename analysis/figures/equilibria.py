@@ -292,10 +292,13 @@ def _draw_line(
             ax.plot([point.seconds, point.seconds], [total - interval.high, total - interval.low],
                     color=colour, alpha=0.35, linewidth=4, solid_capstyle="butt",
                     zorder=2)  # fmt: skip
-    if by_length.at_the_end is not None:
-        ax.axhline(total - by_length.at_the_end, color=colour, linestyle=(number * 4.0, (4, 4)),
-                   linewidth=1.2, label=f"{start_text(start)}: second half alone",
-                   zorder=2)  # fmt: skip
+    end = by_length.at_the_end
+    for interval in end.ends.intervals:
+        ax.axhspan(total - interval.high, total - interval.low, color=colour, alpha=0.15,
+                   linewidth=0, zorder=1)  # fmt: skip
+    if end.at is not None:
+        ax.axhline(total - end.at, color=colour, linestyle=(number * 4.0, (4, 4)), linewidth=1.2,
+                   label=f"{start_text(start)}: second half alone", zorder=2)  # fmt: skip
     known = [(p.seconds, total - p.at) for p in by_length.points if p.at is not None]
     ax.plot([s for s, _ in known], [flows for _, flows in known], color=colour, marker=marker,
             markersize=3.5, linewidth=1.1, label=start_text(start), zorder=3)  # fmt: skip

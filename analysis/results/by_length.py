@@ -50,7 +50,7 @@ class EquilibriumAtLength:
     """What trials of one length say.
 
     Attributes:
-        seconds: The length.
+        seconds: The length, in seconds from the start.
         at: Flows of the second strategy where its mean lead ends, between neighbouring mixes; None
             where it does not end between the measured ones.
         ends: The same with its interval, if there are mixes or repetitions enough for one.
@@ -67,13 +67,12 @@ class EquilibriaByLength:
 
     Attributes:
         points: At each length.
-        at_the_end: Flows of the second strategy where its mean lead ends in the second half of the
-            trials alone, which no longer holds their beginning; None where it does not end between
-            the measured mixes.
+        at_the_end: In the second half of the trials alone, which no longer holds their beginning;
+            its length is that of the longest trial.
     """
 
     points: tuple[EquilibriumAtLength, ...]
-    at_the_end: float | None
+    at_the_end: EquilibriumAtLength
 
 
 def lengths_of(
@@ -106,27 +105,29 @@ def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaB
         (k, trial, _received(trial, measures.strategies))
         for k, trial in _mixed_trials(measures, setting)
     ]
-    warmup_ns = measures.run.scenario.warmup.ns
+    flows, warmup_ns = sum(measures.group_sizes), measures.run.scenario.warmup.ns
     points = []
     for seconds in lengths_of(measures, setting):
         leads: dict[int, list[float]] = {}
         for k, trial, rates in received:
             leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
-        points.append(_at_length(seconds, leads, sum(measures.group_sizes)))
-    return EquilibriaByLength(tuple(points), _at_the_end(received))
+        points.append(_at_length(seconds, leads, flows))
+    return EquilibriaByLength(tuple(points), _at_the_end(received, flows))
 
 
 def _at_the_end(
-    received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, ReceivedBytes]]],
-) -> float | None:
+    received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, ReceivedBytes]]], flows: int
+) -> EquilibriumAtLength:
     leads: dict[int, list[float]] = {}
+    longest_ns = 0
     for k, trial, received in received_by_mix:
         end_ns = trial.trial.record.duration_ns
+        longest_ns = max(longest_ns, end_ns)
         steady = trial.trial.record.steadiness
         window_ns = (end_ns / 2, end_ns) if steady is None else steady.window_ns
         first, second = (each.rate(*window_ns) for each in received.values())
         leads.setdefault(k, []).append(second - first)
-    return _mean_end(leads)
+    return _at_length(longest_ns / NS_PER_S, leads, flows)
 
 
 def _mean_end(leads: Mapping[int, Sequence[float]]) -> float | None:

@@ -77,8 +77,12 @@ def test_the_lead_is_averaged_from_the_warm_up_to_the_length(tmp_path: Path) -> 
 
 def test_the_second_half_has_forgotten_the_first(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    by_length = equilibria_by_length(found, first_setting(found))
-    assert by_length.at_the_end == pytest.approx(LATE, abs=1e-3)
+    end = equilibria_by_length(found, first_setting(found)).at_the_end
+    assert end.seconds == found.trials[0].trial.record.duration_ns / S
+    assert end.at == pytest.approx(LATE, abs=1e-3)
+    (interval,) = end.ends.intervals
+    assert interval.low <= LATE + BIAS and interval.high >= LATE - BIAS
+    assert interval.at == pytest.approx(LATE, abs=BIAS)
 
 
 def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
