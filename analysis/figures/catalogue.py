@@ -198,8 +198,8 @@ def _run_sketches(
         "lead ends), by throughput from the warm-up to the given length; every long trial contains "
         "the shorter ones. A trial that ended because it was steady counts as if it had continued "
         "unchanged. Points: linear interpolation between neighbouring mixes. Dashed: from the "
-        "second half of the trials alone. Thick: 95 % interval, where there are enough mixes for "
-        "one.",
+        "second half of the trials alone. Thick, and the band about a dashed line: 95 % interval, "
+        "where there are enough mixes for one.",
         lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
     )
     first, second = measures.strategies[:2]

@@ -119,14 +119,13 @@ def _at_the_end(
     received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, ReceivedBytes]]], flows: int
 ) -> EquilibriumAtLength:
     leads: dict[int, list[float]] = {}
-    longest_ns = 0
     for k, trial, received in received_by_mix:
         end_ns = trial.trial.record.duration_ns
-        longest_ns = max(longest_ns, end_ns)
         steady = trial.trial.record.steadiness
         window_ns = (end_ns / 2, end_ns) if steady is None else steady.window_ns
         first, second = (each.rate(*window_ns) for each in received.values())
         leads.setdefault(k, []).append(second - first)
+    longest_ns = max((t.trial.record.duration_ns for _, t, _ in received_by_mix), default=0)
     return _at_length(longest_ns / NS_PER_S, leads, flows)
 
 
