@@ -21,7 +21,11 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <asm/unistd.h>
+#if __has_include(<sysdep/syscalls.h>) /* declares sys_call_table in 6.12; asm/syscall.h in 7.3 */
 #include <sysdep/syscalls.h>
+#else
+#include <asm/syscall.h>
+#endif
 #include "nashbed_flows.h"
 
 #define READ_BYTES (1u << 30)
@@ -377,7 +381,7 @@ static void make_call(struct nashbed_flows_call *calls, struct nashbed_flows_cal
 
 static bool is_call(const struct nashbed_flows_call *call, u64 earlier)
 {
-	return call->number >= 0 && call->number < NR_syscalls && call->fd_of < (s64)earlier &&
+	return call->number >= 0 && call->number < __NR_syscalls && call->fd_of < (s64)earlier &&
 	       call->fd_argument < 6;
 }
 
