@@ -187,7 +187,7 @@ def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
         ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
                 va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
     ax.text(len(names) - 0.35, -0.75, "mean", va="center", ha="left", color=MUTED)
-    ax.set_xticks(range(len(names)), names)
+    ax.set_xticks(range(len(names)), [name.replace("_", "_\n") for name in names])
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
     ax.grid(visible=False)
