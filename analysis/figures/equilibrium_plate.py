@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,8 +31,17 @@ PUBLISHED = "published: Srivastava et al. 2023"
 PREDICTION = "prediction"
 STEP_POINTS = 3.5
 """From one run to the next, so that marks at the same buffer do not hide each other."""
+WIDE_LABEL = 50
+"""Characters of a label beside which there is no room for another one."""
 LINES = ((0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 OPEN_LINE = (0, (1, 1.2))
+
+
+class _Look(NamedTuple):
+    """How a source is drawn: its number among those of its kind, and its label."""
+
+    number: int
+    label: str
 
 
 def write_plate(
@@ -79,14 +89,16 @@ def draw_plate(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEqui
     known = [each for each in published if each.key.flows == flows[0]]
     panels = sorted({_panel(row) for row in drawn})
     figure, axes = small_multiples(len(panels))
+    looks = _looks(drawn)
     for ax, panel in zip(axes, panels, strict=True):
         own = [each for each in known if (each.key.rate_mbps, each.key.base_rtt_ms) == panel]
-        _draw_panel(ax, [row for row in drawn if _panel(row) == panel], own, _looks(drawn))
+        _draw_panel(ax, [row for row in drawn if _panel(row) == panel], own, looks)
         rate_mbps, rtt_ms = panel
         ax.set_title(f"{rate_text(rate_mbps * 1e6)}, {rtt_ms:g} ms", fontsize="medium", pad=3)
     _name_axes(axes, drawn, flows[0])
     _explain(axes[0], drawn)
-    shared_legend(figure, axes, columns=2)
+    longest = max(len(look.label) for look in looks.values())
+    shared_legend(figure, axes, columns=1 if longest > WIDE_LABEL else 2)
     return figure
 
 
@@ -94,12 +106,14 @@ def _panel(row: EquilibriumRow) -> Panel:
     return row.bandwidth_mbps, row.base_rtt_ms
 
 
-def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, int]:
-    """The number of each source among those of its kind."""
-    looks: dict[Origin, int] = {}
+def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Look]:
+    """Of each source, in the order of the rows; one label for all panels."""
+    looks: dict[Origin, _Look] = {}
     for row in rows:
-        before = sum(kind == row.kind for kind, _ in looks)
-        looks.setdefault(row.origin, before)
+        if row.origin not in looks:
+            before = sum(kind == row.kind for kind, _ in looks)
+            label = _label([each for each in rows if each.origin == row.origin])
+            looks[row.origin] = _Look(before, label)
     return looks
 
 
@@ -107,7 +121,7 @@ def _draw_panel(
     ax: Axes,
     rows: Sequence[EquilibriumRow],
     published: Sequence[PublishedEquilibrium],
-    looks: Mapping[Origin, int],
+    looks: Mapping[Origin, _Look],
 ) -> None:
     points = [(each.key.buffer_bdp, cubic) for each in published for cubic in each.cubic]
     if points:
@@ -117,30 +131,31 @@ def _draw_panel(
         ax.text(0.03, 0.95, PREDICTION, transform=ax.transAxes, ha="left", va="top",
                 fontsize=8, fontstyle="italic", color=MUTED)  # fmt: skip
     runs = sum(kind == "measured" for kind, _ in looks)
-    for origin, number in looks.items():
+    for origin, look in looks.items():
         own = sorted((r for r in rows if r.origin == origin), key=lambda row: row.buffer_bdp)
         if own and origin[0] == "model":
-            _draw_model(ax, own, number)
+            _draw_model(ax, own, look)
         elif own:
-            _draw_run(ax, own, number, beside(ax, STEP_POINTS * (number - (runs - 1) / 2)))
+            _draw_run(ax, own, look, beside(ax, STEP_POINTS * (look.number - (runs - 1) / 2)))
 
 
-def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], number: int) -> None:
+def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], look: _Look) -> None:
     """A line with the range over the model's seeds."""
-    colour = COLOURS[number % len(COLOURS)]
+    colour = COLOURS[look.number % len(COLOURS)]
     known = [(r.buffer_bdp, r.n_cubic, *r.interval) for r in rows
              if r.n_cubic is not None and r.interval is not None]  # fmt: skip
     if not known:
         return
     x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
     ax.fill_between(x, low, high, alpha=0.15, linewidth=0, zorder=1, color=colour)
-    ax.plot(x, cubic, linestyle=LINES[number % len(LINES)], linewidth=1.3, zorder=2,
-            label=_label(rows), color=colour)  # fmt: skip
+    ax.plot(x, cubic, linestyle=LINES[look.number % len(LINES)], linewidth=1.3, zorder=2,
+            label=look.label, color=colour)  # fmt: skip
 
 
-def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], number: int, place: Transform) -> None:
+def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], look: _Look, place: Transform) -> None:
     """Marks, hollow where shares had not settled, and intervals, dotted to an open side."""
-    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    colour = COLOURS[look.number % len(COLOURS)]
+    marker = MARKERS[look.number % len(MARKERS)]
     for row in rows:
         for outer, inner, is_open in _sides(row):
             ax.plot([row.buffer_bdp] * 2, [inner, outer], color=colour, linewidth=1.1,
@@ -153,7 +168,7 @@ def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], number: int, place: Tran
             ax.plot(*zip(*known, strict=True), linestyle="none", marker=marker, markersize=4,
                     color=colour, markerfacecolor=face, markeredgewidth=1, transform=place,
                     zorder=4)  # fmt: skip
-    ax.plot([], [], linestyle="none", marker=marker, markersize=4, color=colour, label=_label(rows))
+    ax.plot([], [], linestyle="none", marker=marker, markersize=4, color=colour, label=look.label)
 
 
 def _sides(row: EquilibriumRow) -> list[tuple[float, float, bool]]:

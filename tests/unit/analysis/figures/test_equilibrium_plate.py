@@ -85,6 +85,12 @@ def test_what_had_not_settled_is_hollow() -> None:
     assert HOLLOW in legend_of(ax.figure)
 
 
+def test_a_run_has_one_label_whatever_its_panels_took() -> None:
+    lengths = {"shortest_s": 154, "longest_s": 1800, "base_rtt_ms": 5}
+    figure = drawn(row(5, 11), row(5, 7, **lengths))
+    assert legend_of(figure) == ["run: 120 to 1800 s, iperf3", PUBLISHED]
+
+
 def test_an_undecided_setting_has_its_interval_alone() -> None:
     (ax,) = drawn(row(5, None, low=8, high=12, closed=True)).axes
     assert [ends for ends, _ in bars(ax)] == [[10, 8], [10, 12]]
