@@ -37,7 +37,7 @@ LINES = ((0, (5, 2)), "-", (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
 OPEN_LINE = (0, (1, 1.2))
 
 
-class _Look(NamedTuple):
+class _Source(NamedTuple):
     """How a source is drawn: its number among those of its kind, and its label."""
 
     number: int
@@ -106,14 +106,14 @@ def _panel(row: EquilibriumRow) -> Panel:
     return row.bandwidth_mbps, row.base_rtt_ms
 
 
-def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Look]:
+def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Source]:
     """Of each source, in the order of the rows; one label for all panels."""
-    looks: dict[Origin, _Look] = {}
+    looks: dict[Origin, _Source] = {}
     for row in rows:
         if row.origin not in looks:
             before = sum(kind == row.kind for kind, _ in looks)
             label = _label([each for each in rows if each.origin == row.origin])
-            looks[row.origin] = _Look(before, label)
+            looks[row.origin] = _Source(before, label)
     return looks
 
 
@@ -121,7 +121,7 @@ def _draw_panel(
     ax: Axes,
     rows: Sequence[EquilibriumRow],
     published: Sequence[PublishedEquilibrium],
-    looks: Mapping[Origin, _Look],
+    looks: Mapping[Origin, _Source],
 ) -> None:
     points = [(each.key.buffer_bdp, cubic) for each in published for cubic in each.cubic]
     if points:
@@ -139,7 +139,7 @@ def _draw_panel(
             _draw_run(ax, own, look, beside(ax, STEP_POINTS * (look.number - (runs - 1) / 2)))
 
 
-def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], look: _Look) -> None:
+def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], look: _Source) -> None:
     """A line with the range over the model's seeds."""
     colour = COLOURS[look.number % len(COLOURS)]
     known = [(r.buffer_bdp, r.n_cubic, *r.interval) for r in rows
@@ -152,7 +152,7 @@ def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], look: _Look) -> None:
             label=look.label, color=colour)  # fmt: skip
 
 
-def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], look: _Look, place: Transform) -> None:
+def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], look: _Source, place: Transform) -> None:
     """Marks, hollow where shares had not settled, and intervals, dotted to an open side."""
     colour = COLOURS[look.number % len(COLOURS)]
     marker = MARKERS[look.number % len(MARKERS)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.machine.host.nics import MAX_BACKLOG
-from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
+from tests.e2e.conftest import STATE, WIDE_GATES, Nashbed, leftovers, records, run_id
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
@@ -30,9 +30,12 @@ def five_trials(nashbed: Nashbed, repetitions: int = 1) -> list[str]:
     return ["run", str(path), "--testbed", str(bed), "--out", str(nashbed.results), "--no-report"]
 
 
-def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
-    deadline = time.monotonic() + timeout_s
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Wait a minute at most, and no longer than the process that is to make it so runs."""
+    deadline = time.monotonic() + 60
     while not condition():
+        if process is not None and process.poll() is not None and not condition():
+            pytest.fail(f"the process ended before: {process.communicate()[1]}")
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -53,7 +56,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     print("seed", seed)
     moments = random.Random(seed)
     process = nashbed.start(*five_trials(nashbed, repetitions=2))
-    wait_for(lambda: any(nashbed.results.glob("*/manifest.json")))
+    wait_for(lambda: any(nashbed.results.glob("*/manifest.json")), process)
     (run_dir,) = nashbed.run_dirs()
     args = ["resume", str(run_dir), "--no-report"]
     kept: dict[str, bytes] = {}
@@ -77,7 +80,7 @@ def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
     backlog = MAX_BACKLOG.read_text()
     path = nashbed.scenario(WIDE_GATES, duration="2s")
     process = nashbed.start("run", str(path), "--out", str(nashbed.results), "--no-report")
-    wait_for(lambda: sealed(nashbed) > 0)
+    wait_for(lambda: sealed(nashbed) > 0, process)
     process.kill()
     process.communicate()
     (run_dir,) = nashbed.run_dirs()
@@ -93,7 +96,7 @@ def processes_of(run_dir: Path) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> None:
     process = nashbed.start(*five_trials(nashbed))
-    wait_for(lambda: any(d.glob("trials/b*") for d in nashbed.run_dirs()) and sealed(nashbed) > 0)
+    wait_for(lambda: sealed(nashbed) > 0, process)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -111,7 +114,7 @@ def sealed(nashbed: Nashbed) -> int:
 
 def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
     process = nashbed.start(*five_trials(nashbed))
-    wait_for(lambda: bool(nashbed.run_dirs()) and (Path("/run/nashbed") / state(nashbed)).exists())
+    wait_for(lambda: bool(nashbed.run_dirs()) and (STATE / state(nashbed)).exists(), process)
     other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
     err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
@@ -124,7 +127,7 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
 
 def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
     first = nashbed.start(*five_trials(nashbed))
-    wait_for(lambda: bool(nashbed.run_dirs()))
+    wait_for(lambda: bool(nashbed.run_dirs()), first)
     other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
     words = ("run", str(other.scenario()), "--testbed", str(other.testbed()), "--out",
@@ -150,7 +153,7 @@ def state(nashbed: Nashbed) -> str:
 
 def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
     process = nashbed.start(*five_trials(nashbed))
-    wait_for(lambda: sealed(nashbed) > 0)
+    wait_for(lambda: sealed(nashbed) > 0, process)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     (run_dir,) = nashbed.run_dirs()
@@ -178,7 +181,7 @@ def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
     args[args.index("--out") + 1] = str(small_disk / "results")
     process = nashbed.start(*args)
     on_disk = Nashbed(small_disk)
-    wait_for(lambda: bool(on_disk.run_dirs()) and any(on_disk.run_dirs()[0].glob("trials/.*.tmp")))
+    wait_for(lambda: any(any(d.glob("trials/.*.tmp")) for d in on_disk.run_dirs()), process)
     fill(small_disk / "filler")
     _, err = process.communicate(timeout=120)
     assert process.returncode == 4, err
@@ -203,7 +206,7 @@ def fill(path: Path) -> None:
 @pytest.mark.live
 def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
     process = nashbed.start(*five_trials(nashbed))
-    wait_for(lambda: bool(nashbed.run_dirs()) and any(nashbed.run_dirs()[0].glob("trials/.*.tmp")))
+    wait_for(lambda: any(any(d.glob("trials/.*.tmp")) for d in nashbed.run_dirs()), process)
     process.kill()
     process.communicate()
     (run_dir,) = nashbed.run_dirs()
