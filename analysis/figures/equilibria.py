@@ -287,9 +287,9 @@ def _draw_line(
     total = sum(measures.group_sizes)
     start = setting.start if setting.start is not None else measures.run.scenario.start
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-    for point in by_length.points:
+    for seconds, point in by_length.points.items():
         for interval in point.ends.intervals:
-            ax.plot([point.seconds, point.seconds], [total - interval.high, total - interval.low],
+            ax.plot([seconds, seconds], [total - interval.high, total - interval.low],
                     color=colour, alpha=0.35, linewidth=4, solid_capstyle="butt",
                     zorder=2)  # fmt: skip
     end = by_length.at_the_end
@@ -299,7 +299,7 @@ def _draw_line(
     if end.at is not None:
         ax.axhline(total - end.at, color=colour, linestyle=(number * 4.0, (4, 4)), linewidth=1.2,
                    label=f"{start_text(start)}: second half alone", zorder=2)  # fmt: skip
-    known = [(p.seconds, total - p.at) for p in by_length.points if p.at is not None]
+    known = [(s, total - p.at) for s, p in by_length.points.items() if p.at is not None]
     ax.plot([s for s, _ in known], [flows for _, flows in known], color=colour, marker=marker,
             markersize=3.5, linewidth=1.1, label=start_text(start), zorder=3)  # fmt: skip
 

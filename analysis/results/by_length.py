@@ -46,17 +46,15 @@ class ReceivedBytes:
 
 
 @dataclass(frozen=True)
-class EquilibriumAtLength:
-    """What trials of one length say.
+class EquilibriumInWindow:
+    """What one window of every trial says.
 
     Attributes:
-        seconds: The length, in seconds from the start.
         at: Flows of the second strategy where its mean lead ends, between neighbouring mixes; None
             where it does not end between the measured ones.
         ends: The same with its interval, if there are mixes or repetitions enough for one.
     """
 
-    seconds: float
     at: float | None
     ends: LeadEnds
 
@@ -66,13 +64,12 @@ class EquilibriaByLength:
     """What trials of every length say.
 
     Attributes:
-        points: At each length.
-        at_the_end: In the second half of the trials alone, which no longer holds their beginning;
-            its length is that of the longest trial.
+        points: A length in seconds from the start, increasing -> from the warm-up to there.
+        at_the_end: In the second half of the trials alone, which no longer holds their beginning.
     """
 
-    points: tuple[EquilibriumAtLength, ...]
-    at_the_end: EquilibriumAtLength
+    points: Mapping[float, EquilibriumInWindow]
+    at_the_end: EquilibriumInWindow
 
 
 def lengths_of(
@@ -106,18 +103,18 @@ def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaB
         for k, trial in _mixed_trials(measures, setting)
     ]
     flows, warmup_ns = sum(measures.group_sizes), measures.run.scenario.warmup.ns
-    points = []
+    points = {}
     for seconds in lengths_of(measures, setting):
         leads: dict[int, list[float]] = {}
         for k, trial, rates in received:
             leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
-        points.append(_at_length(seconds, leads, flows))
-    return EquilibriaByLength(tuple(points), _at_the_end(received, flows))
+        points[seconds] = _equilibrium(leads, flows)
+    return EquilibriaByLength(points, _at_the_end(received, flows))
 
 
 def _at_the_end(
     received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, ReceivedBytes]]], flows: int
-) -> EquilibriumAtLength:
+) -> EquilibriumInWindow:
     leads: dict[int, list[float]] = {}
     for k, trial, received in received_by_mix:
         end_ns = trial.trial.record.duration_ns
@@ -125,8 +122,7 @@ def _at_the_end(
         window_ns = (end_ns / 2, end_ns) if steady is None else steady.window_ns
         first, second = (each.rate(*window_ns) for each in received.values())
         leads.setdefault(k, []).append(second - first)
-    longest_ns = max((t.trial.record.duration_ns for _, t, _ in received_by_mix), default=0)
-    return _at_length(longest_ns / NS_PER_S, leads, flows)
+    return _equilibrium(leads, flows)
 
 
 def _mean_end(leads: Mapping[int, Sequence[float]]) -> float | None:
@@ -144,11 +140,9 @@ def _mixed_trials(measures: RunMeasures, setting: Setting) -> list[tuple[int, Tr
     ]
 
 
-def _at_length(
-    seconds: float, leads: Mapping[int, Sequence[float]], flows: int
-) -> EquilibriumAtLength:
+def _equilibrium(leads: Mapping[int, Sequence[float]], flows: int) -> EquilibriumInWindow:
     ends = ends_of_leads({k: np.array(values) for k, values in leads.items()}, flows)
-    return EquilibriumAtLength(seconds, _mean_end(leads), ends)
+    return EquilibriumInWindow(_mean_end(leads), ends)
 
 
 def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, ReceivedBytes]:
