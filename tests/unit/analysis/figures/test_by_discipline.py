@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.analysis.figures.by_discipline import APART, draw_by_discipline
-from nashbed.analysis.figures.catalogue import _side_by_side_sketches
+from nashbed.analysis.figures.run_figures import _side_by_side_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.results.sweep import beside_disciplines
 from nashbed.controlplane.contract.trial import Setting

@@ -12,7 +12,8 @@ from nashbed.analysis.figures.by_kernel import (
     draw_equilibria_by_kernel,
     draw_throughput_by_kernel,
 )
-from nashbed.analysis.figures.catalogue import draw_all, references
+from nashbed.analysis.figures.catalogue import draw_all
+from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines_by_kernel, settings_by_kernel

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
-from nashbed.analysis.figures.catalogue import detailed_trials, draw_all, references
+from nashbed.analysis.figures.catalogue import detailed_trials, draw_all
+from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures.catalogue import _pair_sketches
 from nashbed.analysis.figures.pairs import (
     ASIDE,
     draw_pair_equilibria,
     draw_pair_lines,
     draw_tournament,
 )
+from nashbed.analysis.figures.setting_figures import _pair_sketches
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.answer import pair_answer

@@ -341,7 +341,7 @@ def test_published_series_are_drawn_where_they_belong(tmp_path: Path) -> None:
         sweep={"buffer": ["1bdp", "2bdp"], "mixes": [1]},
         reference=[{**series, "buffer": "2bdp"}],
     )
-    from nashbed.analysis.figures.catalogue import references
+    from nashbed.analysis.figures.setting_figures import references
 
     measures = measure_run(run)
     assert [len(references(measures, s)) for s in measures.run.settings] == [0, 1]
