@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, Transform
-from nashbed.controlplane.contract.course import StartSpec, start_label, start_text
+from nashbed.controlplane.contract.course import StartSpec, start_label, starts_text
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
@@ -285,7 +285,7 @@ def _draw_line(
 ) -> None:
     """Flows of the first strategy where the second one's lead ends, with its interval."""
     total = sum(measures.group_sizes)
-    start = setting.start if setting.start is not None else measures.run.scenario.start
+    start = starts_text(measures.run.scenario.starts(setting.start))
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
     for seconds, point in by_length.points.items():
         for interval in point.ends.intervals:
@@ -298,10 +298,10 @@ def _draw_line(
                    linewidth=0, zorder=1)  # fmt: skip
     if end.at is not None:
         ax.axhline(total - end.at, color=colour, linestyle=(number * 4.0, (4, 4)), linewidth=1.2,
-                   label=f"{start_text(start)}: second half alone", zorder=2)  # fmt: skip
+                   label=f"{start}: second half alone", zorder=2)  # fmt: skip
     known = [(s, total - p.at) for s, p in by_length.points.items() if p.at is not None]
     ax.plot([s for s, _ in known], [flows for _, flows in known], color=colour, marker=marker,
-            markersize=3.5, linewidth=1.1, label=start_text(start), zorder=3)  # fmt: skip
+            markersize=3.5, linewidth=1.1, label=start, zorder=3)  # fmt: skip
 
 
 def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nashbed.controlplane.contract.course import SettledDuration, start_label
+from nashbed.controlplane.contract.course import SettledDuration, starts_label
 from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
@@ -218,7 +218,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria) -> EquilibriumRow:
         mixes=len(mixed),
         shortest_s=min(lengths),
         longest_s=max(lengths),
-        start=start_label(scenario.start if setting.start is None else setting.start),
+        start=starts_label(scenario.starts(setting.start)),
     )
 
 

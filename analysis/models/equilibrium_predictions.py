@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from nashbed.controlplane.contract.course import SettledDuration, start_label
+from nashbed.controlplane.contract.course import EITHER_FIRST, SettledDuration, starts_label
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
@@ -64,11 +64,11 @@ def _rows_of_setting(scenario: Scenario, setting: Setting, mixes: Mixes) -> list
     if not isinstance(scenario.duration, SettledDuration):
         found = crossing_of(fluid.MODEL, mixes, flows, near)
         near = near if found.second is None else found.second
-        start = start_label(scenario.start if setting.start is None else setting.start)
+        start = starts_label(scenario.starts(setting.start))
         length_s = scenario.longest.seconds
         rows.append(_row(scenario, setting, [found], (AS_MEASURED, length_s, start)))
     orders = [crossing_of(fluid.MODEL, _long(mixes, cca), flows, near) for cca in (BBR, CUBIC)]
-    rows.append(_row(scenario, setting, orders, (SETTLED, SETTLED_S, "either first")))
+    rows.append(_row(scenario, setting, orders, (SETTLED, SETTLED_S, EITHER_FIRST)))
     return [row for row in rows if row is not None]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nashbed.controlplane.contract.course import SettledDuration, start_text
+from nashbed.controlplane.contract.course import SettledDuration, starts_text
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
@@ -47,11 +47,10 @@ def condition_of(scenario: Scenario, setting: Setting) -> str:
         scenario: Says how long they last.
         setting: Its start counts, where starts are swept.
     """
-    start = scenario.start if setting.start is None else setting.start
     length = f"{scenario.longest.seconds:g} s"
     if isinstance(scenario.duration, SettledDuration):
         length = f"up to {length}"
-    return f"at {length}, {start_text(start)}"
+    return f"at {length}, {starts_text(scenario.starts(setting.start))}"
 
 
 def _about_ends(mixed: Sequence[State], ends: LeadEnds) -> set[State]:

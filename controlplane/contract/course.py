@@ -15,7 +15,8 @@ StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
 PROBE_RTT_CYCLE_NS = 10_200_000_000
 """Time from one ProbeRTT phase of BBR to the next: 10 s without a new minimum RTT, and the 200 ms
 of the phase itself (bbr_min_rtt_win_sec and bbr_probe_rtt_mode_ms of Linux's tcp_bbr.c)."""
-
+EITHER_FIRST = "either first"
+"""In tables: some trials started one way and some the other way round."""
 
 LEAST_SETTLED_CYCLES = 15
 """Fewest cycles of a trial that is to settle: twelve of them are fitted and six are measured."""
@@ -105,6 +106,16 @@ def start_text(start: StartSpec) -> str:
         late = ", ".join(f"{name} {offset} late" for name, offset in start.offsets.items())
         return late or start_text("together")
     return f"starts within {start.random}"
+
+
+def starts_label(starts: Sequence[StartSpec]) -> str:
+    """Starts that repetitions have in turns, as a value of a table."""
+    return start_label(starts[0]) if len(starts) == 1 else EITHER_FIRST
+
+
+def starts_text(starts: Sequence[StartSpec]) -> str:
+    """Starts that repetitions have in turns, in words."""
+    return start_text(starts[0]) if len(starts) == 1 else "from either start"
 
 
 def planned_start_ns(start: StartSpec, strategy: str, index: int) -> int:

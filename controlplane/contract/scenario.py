@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from .applications import UDP, Application, Media, check_application
 from .bounds import AcceptanceBound
-from .course import SettledDuration, StartSpec, StrategyName, WindowSpec
+from .course import SettledDuration, StartSpec, StrategyName, WindowSpec, settling_start
 from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .harm import HarmMixes
@@ -461,6 +461,20 @@ class Scenario(ContractModel):
     def shortest(self) -> Duration:
         """Length that every trial has."""
         return self.duration if isinstance(self.duration, Duration) else self.duration.at_least
+
+    def starts(self, own: StartSpec | None) -> tuple[StartSpec, ...]:
+        """How the repetitions of a trial start, in turns; two ways where trials are to settle.
+
+        Args:
+            own: The start of their setting, where starts are swept.
+        """
+        start = self.start if own is None else own
+        if not isinstance(self.duration, SettledDuration):
+            return (start,)
+        first, *others = (
+            settling_start(start, self.strategies, r) for r in range(min(self.trials, 2))
+        )
+        return (first, *(each for each in others if each != first))
 
     def seeks_equilibria(self, any_decided: bool) -> bool:
         """Whether a run can say anything about equilibria; with selected mixes it may not.

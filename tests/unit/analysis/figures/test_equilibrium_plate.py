@@ -111,10 +111,10 @@ def test_a_model_is_a_line_with_its_range() -> None:
 
 
 def test_runs_have_marks_of_their_own_side_by_side() -> None:
-    settled = row(5, 7, source="settled", shortest_s=154, longest_s=1800, start="bbr-cubic-5s")
+    settled = row(5, 7, source="settled", shortest_s=154, longest_s=1800, start="either first")
     (ax,) = drawn(row(5, 11), settled).axes
     lines = lines_of(ax)
-    second = lines["settled: 154 to 1800 s, bbr-cubic-5s"]
+    second = lines["settled: 154 to 1800 s, either first"]
     assert second.get_marker() != lines[RUN].get_marker()
     marks = [x for x in ax.lines if x.get_marker() in {"s", "o"} and len(x.get_xdata())]
     left, right = (x.get_transform().transform((5, 0))[0] for x in marks)

@@ -80,6 +80,16 @@ def test_a_setting_is_a_row() -> None:
     assert (row.shortest_s, row.longest_s) == (120, 120)
 
 
+def test_trials_that_are_to_settle_start_with_either_first() -> None:
+    raw = {
+        **TEN,
+        "start": {"order": ["bbr", "cubic"], "gap": "5s"},
+        "duration": {"until": "settled"},
+    }
+    assert only(made(raw, ending(6.3))).start == "either first"
+    assert only(made({**raw, "trials": 1}, ending(6.3))).start == "bbr-cubic-5s"
+
+
 def test_an_interval_that_reaches_an_end_is_open() -> None:
     """The lead of a trial ends anywhere from before the first mix to mid-line."""
     row = only(with_noise(2.5, 9))
