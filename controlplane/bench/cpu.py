@@ -195,7 +195,7 @@ class Cost:
             goodput_gbps=self._crossed.goodput_bps / 1e9,
             frames_through_dataplane=self.taken_in,
             frames_at_hosts=self.at_hosts,
-            loop_busy_share=round(self.loop_ns / self._crossed.ns / len(self._cores), 4),
+            loop_busy_share=self._crossed.busy_share(len(self._cores)),
             senders_user_ns=self.senders.user_ns / self.at_hosts,
             senders_system_ns=self.senders.system_ns / self.at_hosts,
             sinks_user_ns=self.sinks.user_ns / self.at_hosts,

@@ -163,8 +163,7 @@ def _bottleneck(site: BenchSite, traffic: Traffic) -> Turn:
     with _attempt(site, traffic) as attempt, site.lab(1, WINDOW_BYTES) as lab:
         before = lab.session.host_losses()
         crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
-        busy = crossed.counted(lambda shared: shared.loop.busy_ns) / crossed.ns
-        return _turn(site, crossed, lab.session, before, round(busy, 4))
+        return _turn(site, crossed, lab.session, before, crossed.busy_share(loops=1))
 
 
 def _turn(

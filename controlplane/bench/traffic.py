@@ -150,6 +150,18 @@ class TrafficResult:
         assert self.first.shared is not None and self.last.shared is not None
         return read(self.last.shared) - read(self.first.shared)
 
+    def busy_share(self, loops: int) -> float:
+        """Share of its time that a packet loop had work, on average.
+
+        Counters are read a moment before the clock, and a round that spans an edge of the window
+        counts whole: what these add beyond all of the time is taken off.
+
+        Args:
+            loops: Packet loops of the target.
+        """
+        busy_ns = self.counted(lambda shared: shared.loop.busy_ns)
+        return min(1.0, round(busy_ns / self.ns / loops, 4))
+
 
 def disturbance(others: Sequence[float]) -> str:
     """A remark for a figure's detail when somebody else worked meanwhile; empty without.
