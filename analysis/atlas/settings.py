@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nashbed.controlplane.contract.course import start_label
+from nashbed.controlplane.contract.course import starts_label
 from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 from nashbed.controlplane.store.finished_run import open_run
@@ -31,7 +31,7 @@ class KnownSetting(ContractModel):
         buffer_bdp: Buffer in BDP.
         flows: Flows N.
         duration_s: How long they competed, in seconds.
-        start: How they started, in the words of a scenario.
+        start: How they started, as `starts_label` has it.
         share: Part of the flows that runs BBR at the equilibrium; of several the middle.
     """
 
@@ -130,7 +130,7 @@ def run_settings(run_dir: Path) -> list[KnownSetting]:
                 buffer_bdp=setting.buffer_bdp,
                 flows=each.flows,
                 duration_s=run.scenario.longest.seconds,
-                start=start_label(run.scenario.start if setting.start is None else setting.start),
+                start=starts_label(run.scenario.starts(setting.start)),
                 share=share,
             )
         )

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+from nashbed.controlplane.contract.course import EITHER_FIRST
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.store.staging import Staging
 from numpy.typing import NDArray
@@ -279,7 +280,8 @@ def _about(computed: EquilibriumMap) -> str:
 
 def _started(start: str) -> str:
     """A start in words."""
-    return "started by iperf3" if start == IPERF3 else f"started {start}"
+    known = {IPERF3: "started by iperf3", EITHER_FIRST: "either started first"}
+    return known.get(start, f"started {start}")
 
 
 def _fixed(name: str, value: float) -> str:

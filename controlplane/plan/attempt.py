@@ -19,7 +19,6 @@ from ..contract.course import (
     SettledDuration,
     most_jitter_ns,
     planned_start_ns,
-    settling_start,
 )
 from ..contract.disciplines import DISCIPLINES, IN_ORDER
 from ..contract.line import Departures
@@ -206,14 +205,11 @@ def make_attempt(
 ) -> Attempt:
     """Decide an attempt: its seed is the scenario's, hashed with the trial id.
 
-    Its scenario is the one that it is asked for, with the start of its setting and, if it is to
-    settle, of its repetition.
+    Its scenario is the one that it is asked for, with the start of its setting and repetition.
     """
-    if trial.setting.start is not None:
-        scenario = scenario.model_copy(update={"start": trial.setting.start})
-    if isinstance(scenario.duration, SettledDuration):
-        start = settling_start(scenario.start, scenario.strategies, trial.repetition)
-        scenario = scenario.model_copy(update={"start": start})
+    starts = scenario.starts(trial.setting.start)
+    start = starts[trial.repetition % len(starts)]
+    scenario = scenario.model_copy(update={"start": start})
     seed = derive(scenario.seed, trial.attempt_id(number))
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)
