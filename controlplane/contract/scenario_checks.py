@@ -316,6 +316,9 @@ def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
     most, flows = max(mixes.second or (0,)), scenario.flows[0].count
     if most > flows:
         raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
+    if isinstance(mixes.pairs, tuple):
+        named = {name for pair in mixes.pairs for name in pair}
+        _check_known(scenario, "sweep.mixes.pairs", named)
 
 
 def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:

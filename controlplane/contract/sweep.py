@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -19,17 +21,30 @@ MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
 """How many flows run the second strategy: one number for one group, a list with one number
 for each group, or a mapping strategy -> count (one group, any number of strategies)."""
 
+StrategyPair = tuple[StrategyName, StrategyName]
+
 
 class PairMixes(ContractModel):
     """Mixes of two strategies at a time, of one flow group: a game of every pair.
 
     Attributes:
-        pairs: `all`: each strategy against each other one; `first`: each against the first.
+        pairs: `all`: each strategy against each other one; `first`: each against the first; or the
+            pairs themselves.
         second: How many flows run the later strategy of a pair; left out: every number.
     """
 
-    pairs: Literal["all", "first"]
+    pairs: Literal["all", "first"] | tuple[StrategyPair, ...]
     second: tuple[Count, ...] | None = None
+
+    def of(self, strategies: Sequence[StrategyName]) -> list[StrategyPair]:
+        """Its pairs in the order of the strategies, as is each pair."""
+        every = itertools.combinations(strategies, 2)
+        if self.pairs == "all":
+            return list(every)
+        if self.pairs == "first":
+            return [pair for pair in every if pair[0] == strategies[0]]
+        wanted = {frozenset(pair) for pair in self.pairs}
+        return [pair for pair in every if frozenset(pair) in wanted]
 
     def counts(self, flows: int) -> tuple[int, ...]:
         """How many of so many flows run the later strategy of a pair, in the order of the runs."""
@@ -39,6 +54,10 @@ class PairMixes(ContractModel):
     def _check(self) -> PairMixes:
         if self.second is not None and len(set(self.second)) < max(len(self.second), 1):
             raise ValueError("second: is empty, or lists a number twice")
+        if isinstance(self.pairs, tuple):
+            different = {frozenset(pair) for pair in self.pairs if pair[0] != pair[1]}
+            if len(different) < max(len(self.pairs), 1):
+                raise ValueError("pairs: is empty, or has a pair twice or of one strategy alone")
         return self
 
 

@@ -218,11 +218,8 @@ def _compositions(scenario: Scenario, group: int) -> Iterator[tuple[int, ...]]:
 
 def _pair_mixes(scenario: Scenario, mixes: PairMixes) -> list[Mix]:
     """Pair by pair; where all flows run one strategy, the mix is that of several pairs."""
-    names, total = scenario.strategies, scenario.flows[0].count
-    pairs = [
-        p for p in itertools.combinations(names, 2) if mixes.pairs == "all" or p[0] == names[0]
-    ]
-    counts = mixes.counts(total)
+    total = scenario.flows[0].count
+    counts, pairs = mixes.counts(total), mixes.of(scenario.strategies)
     splits = [((first, total - k), (other, k)) for first, other in pairs for k in counts]
     present = (tuple((name, count) for name, count in split if count) for split in splits)
     return [_from_spec(scenario, dict(split)) for split in dict.fromkeys(present)]

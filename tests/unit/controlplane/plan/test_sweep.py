@@ -151,9 +151,22 @@ def test_pairs_with_the_first_strategy() -> None:
     assert counts == [(2, 1, 0), (0, 3, 0), (2, 0, 1), (0, 0, 3)]
 
 
+def test_pairs_by_name() -> None:
+    """In the order of the strategies, however they are written."""
+    text = SCENARIO.replace("[cubic, bbr]", "[cubic, bbr, reno]")
+    some = "{pairs: [[reno, bbr], [cubic, reno]], second: [1]}"
+    scenario = parse_scenario(text.replace("[0, 1, 3]", some), "s.yaml").model
+    counts = [tuple(mix[0].counts.values()) for mix in scenario_mixes(scenario)]
+    assert counts == [(2, 0, 1), (0, 2, 1)]
+
+
 @pytest.mark.parametrize(
     ("mixes", "problem"),
     [
+        ("{pairs: []}", "pairs: is empty"),
+        ("{pairs: [[cubic, bbr], [bbr, cubic]]}", "has a pair twice"),
+        ("{pairs: [[cubic, cubic]]}", "of one strategy alone"),
+        ("{pairs: [[cubic, reno]]}", "sweep.mixes.pairs: 'reno' is not among the strategies"),
         ("{pairs: first, second: [4]}", "second: 4 flows, but the group has 3"),
         ("{pairs: first, second: []}", "is empty, or lists a number twice"),
         ("{pairs: some}", "pairs"),
