@@ -145,7 +145,7 @@ def test_every_other_settled_repetition_starts_the_other_way_round(
 ) -> None:
     settled = scenario_with(
         "duration: 400ms\nwarmup: 100ms\nstart_jitter: 50ms",
-        f"duration: {{until: settled}}\nwarmup: 20s\n{line}\nstart_jitter: 50ms",
+        f"duration: {{until: settled}}\nwarmup: 20s\ntrials: 2\n{line}\nstart_jitter: 50ms",
     )
     first = [f.start_ns for f in attempt(settled, testbed, 0).flows]
     second = [f.start_ns for f in attempt(settled, testbed, 1).flows]
