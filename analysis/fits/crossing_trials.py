@@ -166,6 +166,7 @@ class Design:
         lanes: Trials side by side of an adaptive run; 0: every mix.
         louder: The noise, in published noises.
         step: Every so manieth mix, as a game of fewer flows.
+        mixes: BBR flows of that game's mixes; none: every mix.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Design:
     lanes: int = 0
     louder: float = 1.0
     step: int = 1
+    mixes: tuple[int, ...] = ()
 
     def samples(self, truth: Truth, rng: Rng) -> Samples:
         """One run of a setting."""
@@ -180,7 +182,7 @@ class Design:
             return self._adaptive(truth, rng)
         return {
             truth.state(k): [truth.draw(k, rng, self.louder) for _ in range(self.repetitions)]
-            for k in range(truth.flows + 1)
+            for k in self.mixes or range(truth.flows + 1)
         }
 
     def _adaptive(self, truth: Truth, rng: Rng) -> Samples:
@@ -194,6 +196,8 @@ class Design:
         return campaign.games[0].samples
 
 
+FEW = (0, 1, 3, 5, 7, 9, 10)
+"""As the tournament has them."""
 DESIGNS = (
     Design("every mix, 1 trial", 1),
     Design("every mix, 3 trials", 3),
@@ -202,6 +206,8 @@ DESIGNS = (
     Design("10 flows, 1 trial", 1, step=5),
     Design("10 flows, 3 trials", 3, step=5),
     Design("10 flows, 10 trials", 10, step=5),
+    Design("7 mixes of 10 flows, 4 trials", 4, step=5, mixes=FEW),
+    Design("7 mixes of 10 flows, 12 trials", 12, step=5, mixes=FEW),
     Design("adaptive, 1 trial", 1, lanes=1),
     Design("adaptive, at most 3", 3, lanes=1),
     Design("adaptive, at most 10", 10, lanes=1),

@@ -11,7 +11,9 @@ means of the mixes are further from it than their trials explain, that counts as
 
 The interval consists of the places at which a test cannot tell the lead from zero (Fieller's set).
 It is therefore wide where the lead is flat, may be open to an end of the line, and may not be the
-only one.
+only one. A mix whose own trials tell the sign of its lead (Student's t at 99 %, with Bonferroni's
+correction for the number of mixes) is no part of it, whatever the parabola says: where few mixes
+are measured, one parabola may fit none of them.
 
 A crossing lies at most half a flow from where no flow gains by switching: see `mixes_between`.
 
@@ -36,6 +38,8 @@ from .game import PayoffTable
 FloatArray = NDArray[np.float64]
 
 CONFIDENCE = 0.95
+TOLD_CONFIDENCE = 0.99
+"""That no mix tells a wrong sign; so high that intervals cover as often as by the parabola alone."""
 REACH = 0.15
 """How far a window reaches to each side, as a share of the line."""
 WINDOW_MIXES = 7
@@ -81,6 +85,7 @@ class FittedLead:
         value: Fitted lead times k (N - k)/N, in the utility's unit, shape (P,).
         error: Its standard error, shape (P,).
         freedom: Degrees of freedom of that, shape (P,).
+        told: Mean of each mix whose own trials tell its sign, at its place, shape (P,); else NaN.
     """
 
     flows: int
@@ -88,6 +93,13 @@ class FittedLead:
     value: FloatArray
     error: FloatArray
     freedom: FloatArray
+    told: FloatArray
+
+    @cached_property
+    def sign(self) -> NDArray[np.int64]:
+        """Surely positive: 1, surely negative: -1; else 0, shape (P,)."""
+        fitted = np.where(np.abs(self.value) > self.half_width, self.value, 0.0)
+        return np.sign(np.where(np.isnan(self.told), fitted, self.told)).astype(np.int64)
 
     @cached_property
     def half_width(self) -> FloatArray:
@@ -107,6 +119,19 @@ class FittedLead:
             ratio = np.where(self.value == 0, 0.0, self.value / self.error)
         known = self.freedom >= LEAST_FREEDOM
         return np.where(known, stdtr(np.where(known, self.freedom, 1.0), ratio), np.nan)
+
+    def positive_at(self, places: FloatArray) -> FloatArray:
+        """The same at places between; by what mixes tell where that is of one crossing.
+
+        Args:
+            places: In flows of the second strategy, any shape.
+        """
+        found = np.interp(places, self.places, self.positive, np.nan, np.nan)
+        leads = max(self.places[self.told > 0], default=-np.inf)
+        trails = min(self.places[self.told < 0], default=np.inf)
+        if leads < trails:
+            found[places <= leads], found[places >= trails] = 1.0, 0.0
+        return found
 
 
 @dataclass(frozen=True)
@@ -136,10 +161,8 @@ class LeadEnds:
         """
         if self.fit is None:
             return {}
-        n, fit = self.fit.flows, self.fit
-        edges = np.interp(
-            [_place_of_edge(e, n) for e in range(n)], fit.places, fit.positive, np.nan, np.nan
-        )
+        n = self.fit.flows
+        edges = self.fit.positive_at(np.array([_place_of_edge(e, n) for e in range(n)]))
         after = np.concatenate([[1.0], edges, [0.0]])
         shares = after[:-1] - after[1:]
         return {k: max(float(s), 0.0) for k, s in enumerate(shares) if np.isfinite(s)}
@@ -216,7 +239,19 @@ def fit_lead(
     inside = near @ within, near @ (trials - 1.0)
     variance, freedom = _noise(between, inside)
     error = np.sqrt(variance * (rows**2 / trials).sum(axis=1))
-    return FittedLead(flows, places, rows @ mean, error, freedom)
+    told = np.full(len(places), np.nan)
+    told[np.abs(places[:, None] - mixes).argmin(axis=0)] = _told(mean, within, trials)
+    return FittedLead(flows, places, rows @ mean, error, freedom, told)
+
+
+def _told(mean: FloatArray, within: FloatArray, trials: NDArray[np.int64]) -> FloatArray:
+    """The means of the mixes whose own trials tell its sign, all with 99 % confidence; else NaN."""
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    freedom = np.maximum(trials - 1.0, 1.0)
+    quantile = stdtrit(freedom, 1 - (1 - TOLD_CONFIDENCE) / 2 / len(mean))
+    sure = (trials > 1) & (np.abs(mean) > quantile * np.sqrt(within / freedom / trials))
+    return np.where(sure, mean, np.nan)
 
 
 def _place_count(mixes: FloatArray, per_flow: int) -> int:
@@ -298,15 +333,16 @@ def _intervals(fit: FittedLead) -> list[CrossingInterval]:
 
     Left of the line a flow of B counts as leading and right of it as trailing, as on every line
     of the search; so there is always one end. Where the lead is not surely negative behind a
-    fitted end, that end is one that may be.
+    fitted end, that end is one that may be, unless the mixes beside it refute the parabola.
     """
-    sign = np.where(fit.value > fit.half_width, 1, np.where(fit.value < -fit.half_width, -1, 0))
-    known = np.flatnonzero(sign)
-    anchors = [(-1, 1), *((int(i), int(sign[i])) for i in known), (len(sign), -1)]
+    refuted = fit.told * fit.value < 0
+    known = np.flatnonzero(fit.sign)
+    anchors = [(-1, 1), *((int(i), int(fit.sign[i])) for i in known), (len(fit.sign), -1)]
     found = []
     for (left, before), (right, behind) in pairwise(anchors):
         sure = before > 0 > behind
-        perhaps = before == behind and right - left > 1
+        beside = [i for i in (left, right) if 0 <= i < len(refuted)]
+        perhaps = before == behind and right - left > 1 and not refuted[beside].any()
         if sure or (perhaps and _fitted_end(fit, left, right) is not None):
             found.append(_interval(fit, left, right, sure))
     return found
@@ -324,7 +360,10 @@ def _interval(fit: FittedLead, left: int, right: int, sure: bool) -> CrossingInt
 
 
 def _fitted_end(fit: FittedLead, left: int, right: int) -> float | None:
-    """Where the fitted lead ends between two places; of several the middle one."""
+    """Where the fitted lead ends between two places; of several the middle one.
+
+    If it does not, though the mixes there tell that it does: by a straight line between them.
+    """
     inside = slice(max(left, 0), right + 1)
     places, value = fit.places[inside], fit.value[inside]
     ends = [
@@ -337,4 +376,8 @@ def _fitted_end(fit: FittedLead, left: int, right: int) -> float | None:
         return 0.0
     if right >= len(fit.places) and value[-1] > 0 and places[-1] == fit.flows - 1:
         return float(fit.flows)
+    if left >= 0 and right < len(fit.places):
+        before, behind = np.where(np.isnan(fit.told), fit.value, fit.told)[[left, right]]
+        if before > 0 > behind:
+            return float(np.interp(0.0, [behind, before], fit.places[[right, left]]))
     return None

@@ -159,6 +159,53 @@ def test_too_few_mixes_are_said_so() -> None:
     assert end.high - end.low < 0.4
 
 
+STEEP = {1: 12.5, 3: 13.2, 5: 6.7, 7: 2.3, 9: -7.1}
+"""Leads of Vivace over BBR by Vivace's flows of ten: no parabola passes all five."""
+
+
+def steep(trials: int, noise: float, **other: float) -> LeadEnds:
+    """The ends of these leads; other ones by mix, as `k3=0.5`."""
+    leads = STEEP | {int(name[1:]): lead for name, lead in other.items()}
+    return ends(lambda k: leads[k], flows=10, mixes=leads, noise=noise, trials=trials)
+
+
+def test_mixes_that_tell_by_themselves() -> None:
+    """Seven and nine flows have a lead of their own sign, however badly the parabola fits."""
+    (end,) = steep(4, 0.3).intervals
+    assert (end.low, end.high, end.sure) == (7, 9, True)
+    assert end.at is not None and 7 < end.at < 9
+    # A single trial has no spread of its own: the parabola alone tells nothing.
+    (end,) = steep(1, 0.3).intervals
+    assert (end.low, end.high) == (0, 10)
+
+
+def test_which_mixes_tell_the_long_way() -> None:
+    rng = np.random.default_rng(3)
+    k = np.repeat([2.0, 4.0, 6.0, 8.0], [3, 5, 4, 1])
+    y = np.repeat([0.4, 0.1, -2.5, -3.0], [3, 5, 4, 1]) + rng.normal(0, 0.2, len(k))
+    fit = fit_lead(k, y, 10)
+    for mix in (2, 4, 6, 8):
+        (own,) = np.flatnonzero(np.isclose(fit.places, mix))
+        of_mix = y[k == mix]
+        n = len(of_mix)
+        error = of_mix.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
+        sure = n > 1 and abs(of_mix.mean()) > stdtrit(n - 1, 1 - 0.05 / 2 / 4) * error
+        assert np.isfinite(fit.told[own]) == sure
+    assert np.isfinite(fit.told).sum() == 1
+
+
+def test_a_parabola_that_mixes_refute_makes_no_other_end() -> None:
+    """It ends before three flows, at which the second strategy surely leads: only one end."""
+    found = steep(6, 0.05, k3=0.3, k5=-4.0, k7=-5.0)
+    assert [i.sure for i in found.intervals] == [True]
+    (end,) = found.intervals
+    # The parabola does not end in there: by a straight line.
+    assert end.at is not None
+    assert 3 == end.low < end.at < end.high <= 5
+    # Where mixes tell, so they do in how probably each mix is the equilibrium.
+    assert [k for k, share in found.probability.items() if share > 0] == [3, 4, 5]
+
+
 def test_an_end_where_nothing_was_measured() -> None:
     found = ends(lambda k: 5.0 - k, mixes=range(20, 40), noise=0.01)
     (end,) = found.intervals
