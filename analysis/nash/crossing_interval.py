@@ -39,7 +39,7 @@ FloatArray = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 TOLD_CONFIDENCE = 0.99
-"""That no mix tells a wrong sign; so high that intervals cover as often as by the parabola alone."""
+"""That no mix tells a wrong sign; so high that intervals cover as often as without it."""
 REACH = 0.15
 """How far a window reaches to each side, as a share of the line."""
 WINDOW_MIXES = 7
