@@ -96,10 +96,15 @@ class FittedLead:
     told: FloatArray
 
     @cached_property
+    def best(self) -> FloatArray:
+        """The lead as a mix tells it, or else as it is fitted, shape (P,)."""
+        return np.where(np.isnan(self.told), self.value, self.told)
+
+    @cached_property
     def sign(self) -> NDArray[np.int64]:
         """Surely positive: 1, surely negative: -1; else 0, shape (P,)."""
-        fitted = np.where(np.abs(self.value) > self.half_width, self.value, 0.0)
-        return np.sign(np.where(np.isnan(self.told), fitted, self.told)).astype(np.int64)
+        sure = np.isfinite(self.told) | (np.abs(self.value) > self.half_width)
+        return np.where(sure, np.sign(self.best), 0).astype(np.int64)
 
     @cached_property
     def half_width(self) -> FloatArray:
@@ -240,17 +245,23 @@ def fit_lead(
     variance, freedom = _noise(between, inside)
     error = np.sqrt(variance * (rows**2 / trials).sum(axis=1))
     told = np.full(len(places), np.nan)
-    told[np.abs(places[:, None] - mixes).argmin(axis=0)] = _told(mean, within, trials)
+    told[np.abs(places[:, None] - mixes).argmin(axis=0)] = _told(mean, within / trials, trials)
     return FittedLead(flows, places, rows @ mean, error, freedom, told)
 
 
-def _told(mean: FloatArray, within: FloatArray, trials: NDArray[np.int64]) -> FloatArray:
-    """The means of the mixes whose own trials tell its sign, all with 99 % confidence; else NaN."""
+def _told(mean: FloatArray, variance: FloatArray, trials: NDArray[np.int64]) -> FloatArray:
+    """The means of the mixes whose own trials tell its sign, all with 99 % confidence; else NaN.
+
+    Args:
+        mean: Of each mix.
+        variance: Of its trials about it, the mean of the squares.
+        trials: Their number.
+    """
     from scipy.special import stdtrit  # noqa: PLC0415
 
     freedom = np.maximum(trials - 1.0, 1.0)
     quantile = stdtrit(freedom, 1 - (1 - TOLD_CONFIDENCE) / 2 / len(mean))
-    sure = (trials > 1) & (np.abs(mean) > quantile * np.sqrt(within / freedom / trials))
+    sure = (trials > 1) & (np.abs(mean) > quantile * np.sqrt(variance / freedom))
     return np.where(sure, mean, np.nan)
 
 
@@ -377,7 +388,7 @@ def _fitted_end(fit: FittedLead, left: int, right: int) -> float | None:
     if right >= len(fit.places) and value[-1] > 0 and places[-1] == fit.flows - 1:
         return float(fit.flows)
     if left >= 0 and right < len(fit.places):
-        before, behind = np.where(np.isnan(fit.told), fit.value, fit.told)[[left, right]]
+        before, behind = fit.best[[left, right]]
         if before > 0 > behind:
             return float(np.interp(0.0, [behind, before], fit.places[[right, left]]))
     return None

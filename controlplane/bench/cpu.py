@@ -153,11 +153,6 @@ class Cost:
         return self.taken_in + self.given_out
 
     @property
-    def loop_ns(self) -> int:
-        """What the rounds with work took, of all loops together."""
-        return self._crossed.counted(lambda shared: shared.loop.busy_ns)
-
-    @property
     def senders(self) -> CpuTime:
         """CPU time of the sending processes."""
         return self._crossed.last.senders - self._crossed.first.senders
@@ -170,7 +165,7 @@ class Cost:
     @property
     def dataplane_ns(self) -> float:
         """Time of the loops for each frame that they received."""
-        return self.loop_ns / self.taken_in
+        return self._crossed.busy_ns / self.taken_in
 
     @property
     def flows_ns(self) -> float:

@@ -150,6 +150,11 @@ class TrafficResult:
         assert self.first.shared is not None and self.last.shared is not None
         return read(self.last.shared) - read(self.first.shared)
 
+    @property
+    def busy_ns(self) -> int:
+        """What the loops' rounds with work took, of all loops together."""
+        return self.counted(lambda shared: shared.loop.busy_ns)
+
     def busy_share(self, loops: int) -> float:
         """Share of its time that a packet loop had work, on average.
 
@@ -159,8 +164,7 @@ class TrafficResult:
         Args:
             loops: Packet loops of the target.
         """
-        busy_ns = self.counted(lambda shared: shared.loop.busy_ns)
-        return min(1.0, round(busy_ns / self.ns / loops, 4))
+        return min(1.0, round(self.busy_ns / self.ns / loops, 4))
 
 
 def disturbance(others: Sequence[float]) -> str:
