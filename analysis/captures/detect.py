@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trailer the frames of a capture carry: the one whose times are near the file's own."""
+"""Which trailer the frames of an interface carry, by evidence that no payload gives by chance."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from nashbed.controlplane.store.errors import RunError
 from numpy.typing import NDArray
 
 from . import exablaze, expcap, metamako
-from .frames import ETHERNET, Frames
-from .trailer import ETHERNET_HEADER, Stamps, TrailerFormat
+from .extent import MIN_FRAME, fcs_fits, message_ends
+from .frames import ETHERNET, NOWHERE, Frames, Interface
+from .trailer import Stamps, TrailerFormat
 
 FORMATS: dict[str, TrailerFormat] = {
     each.name: each for each in (exablaze.FORMAT, metamako.FORMAT, expcap.FORMAT)
@@ -19,13 +21,22 @@ FORMATS: dict[str, TrailerFormat] = {
 SAMPLE = 512
 NEAR_S = 30 * 86400
 """A trailer's clock and the capture's are at most this far apart. A random number of seconds is
-as near with a probability of 0.12 %."""
+as near with a probability of 0.12 %, one of five choices with 0.6 %."""
+ERA_S = 1 << 32
+"""Seconds of a trailer have 32 bits: they begin anew in 2106, and every 136 years."""
+LEAST = 4
+"""Frames whose trailer begins where the message ends, without which nothing is concluded from it.
+
+Random bytes within a message never begin where it ends. Random bytes behind it (another vendor's
+trailer of as many bytes) have a near time in each of 4 frames with a probability of 5 x 0.0012^4 =
+1e-11, in 9 of 10 frames of more with less. A fitting FCS alone decides: 5 x 0.0012 x 3 x 2^-32 =
+4e-12 for a frame."""
 ALL, NONE = 0.9, 0.1
 """Shares of sampled frames with a credible trailer above and below which there is no doubt."""
+MIXED = 0.25
+"""Share of frames with a near time from which on trailers without an FCS are not by chance: of 16
+frames with random bytes behind their messages, 4 have one with a probability of 2e-6."""
 WHICH = "say which times count: --format file, or the trailer's name"
-IPV4 = 0x0800
-MIN_FRAME = 60
-IP_LENGTH = np.dtype([("ether_type", ">u2"), ("skip", "V2"), ("total", ">u2")])
 
 
 @dataclass(frozen=True)
@@ -40,87 +51,178 @@ class Choice:
         return self.form.decode(frames, self.fcs_bytes)
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What was found out of an interface.
+
+    Attributes:
+        choice: The trailer of its frames; None: they have none.
+        doubt: What was thought of, where the file's times are used nevertheless.
+    """
+
+    choice: Choice | None = None
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What speaks for a choice among frames, each a number of frames.
+
+    Attributes:
+        frames: All of them.
+        near: Those that end in what can be such a trailer, with a time near the file's.
+        checked: Those of `near` whose FCS is right.
+        fitting: Those of `near` whose trailer begins where the message ends.
+        against: Those of `near` whose trailer would begin elsewhere.
+        away_s: Median distance of the times from the file's.
+    """
+
+    frames: int = 0
+    near: int = 0
+    checked: int = 0
+    fitting: int = 0
+    against: int = 0
+    away_s: float = 0.0
+
+    @property
+    def share(self) -> float:
+        return self.near / self.frames
+
+    @property
+    def proves(self) -> bool:
+        """Whether some frames have the trailer beyond doubt."""
+        return self.checked > 0 or (self.fitting >= LEAST and self.share >= MIXED)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them have."""
+        return self.proves and self.share >= ALL and self.against <= NONE * self.frames
+
+    def rank(self) -> tuple[int, int, int, float]:
+        return self.checked, self.fitting, self.near, -self.away_s
+
+
 def credible(frames: Frames, stamps: Stamps) -> NDArray[np.bool_]:
     """Frames whose trailer can be one, with a time near that of the file, shape (n,).
 
     Payloads end in zeros too often: what would be the very beginning of 1970 is no time.
     """
-    away = np.abs(stamps.times.seconds - frames.times.seconds)
+    away = np.abs(_away_s(frames, stamps))
     good: NDArray[np.bool_] = stamps.sound & (away <= NEAR_S) & (stamps.times.seconds > 0)
     return good
 
 
-def detect(frames: Frames) -> Choice | None:
-    """Find the trailer that these frames carry; None: they carry none.
+def in_era(frames: Frames, stamps: Stamps) -> Stamps:
+    """Stamps whose 32-bit seconds are those of the 136 years about the file's times."""
+    seconds = frames.times.seconds + _away_s(frames, stamps)
+    return replace(stamps, times=replace(stamps.times, seconds=seconds))
+
+
+def _away_s(frames: Frames, stamps: Stamps) -> NDArray[np.int64]:
+    """Seconds of the trailers less those of the file, whatever the era."""
+    half = ERA_S // 2
+    return (stamps.times.seconds - frames.times.seconds + half) % ERA_S - half
+
+
+def sample(frames: Frames) -> Frames:
+    """Some frames, evenly spread; without padding records, which have no wire length."""
+    real = np.flatnonzero(frames.wire > 0)
+    return frames.take(real[:: max(1, len(real) // SAMPLE)])
+
+
+def detect(parts: Sequence[Frames]) -> Decision:
+    """Find the trailer that the frames of one interface carry.
+
+    Args:
+        parts: Samples of its frames.
 
     Raises:
         RunError: Some of them carry it and some do not.
     """
-    sample = _sample(frames)
-    if len(sample) == 0 or frames.link != ETHERNET:
-        return None
-    ranked = sorted(_choices(sample, None), key=lambda choice: _rank(sample, choice))
-    best = ranked[-1]
-    share = _rank(sample, best)[0]
-    if share >= ALL:
-        return best
-    if share <= NONE:
-        return None
-    missing = np.flatnonzero(~credible(sample, best.decode(sample)))
-    raise frames.capture.damaged(
-        f"mixes formats: {share:.0%} of {len(sample)} sampled frames have the {best.form.title}, "
-        f"{len(missing)} have none",
-        WHICH,
+    parts = [part for part in parts if len(part)]
+    if not parts or _interface(parts).link != ETHERNET:
+        return Decision()
+    choices = _choices(parts[0], None)
+    weighed = [(_weigh(parts, choice), choice) for choice in choices]
+    evidence, best = max(weighed, key=lambda pair: pair[0].rank())
+    if evidence.holds:
+        return Decision(best)
+    title = best.form.title
+    if evidence.proves and evidence.share < ALL and not evidence.against > evidence.near // 2:
+        raise parts[0].capture.damaged(
+            f"mixes formats: {evidence.share:.0%} of {evidence.frames} sampled frames have the "
+            f"{title}, {evidence.frames - evidence.near} have none",
+            WHICH,
+        )
+    if evidence.share <= NONE:
+        return Decision()
+    return Decision(
+        doubt=f"{evidence.near} of {evidence.frames} sampled frames end in what could be the "
+        f"{title}, but {_missing(evidence)}: the file's times are used "
+        f"(--format {best.form.name} takes the trailers')"
     )
 
 
-def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
+def _missing(evidence: _Evidence) -> str:
+    if evidence.against:
+        return f"in {evidence.against} it would begin within the message or not at its end"
+    if evidence.fitting:
+        return f"only {evidence.fitting} messages end before it, and no FCS fits"
+    return "no message says that it ends before it, and no FCS fits"
+
+
+def forced(parts: Sequence[Frames], name: str, fcs_bytes: int | None) -> Choice:
     """The format that a person named; its clock may be anywhere.
 
     Args:
-        frames: The first ones of the capture.
+        parts: Samples of an interface's frames.
         name: Of FORMATS.
         fcs_bytes: Length of the new FCS; None: find it out.
 
     Raises:
         RunError: There is no such trailer, or whether an FCS follows cannot be decided.
     """
-    sample = _sample(frames)
-    choices = [c for c in _choices(sample, fcs_bytes) if c.form.name == name]
+    first = parts[0]
+    choices = [c for c in _choices(first, fcs_bytes) if c.form.name == name]
     if not choices:
         allowed = " or ".join(str(n) for n in FORMATS[name].fcs_choices)
-        raise frames.capture.damaged(
+        raise first.capture.damaged(
             f"an FCS behind the {name} trailer can only have {allowed} bytes"
         )
-    if len(sample) == 0 or fcs_bytes is not None:
+    parts = [part for part in parts if len(part)]
+    if not parts or fcs_bytes is not None:
         return choices[0]
-    for share in (_credible_share, _fitting_share):
-        best = max(choices, key=lambda choice: share(sample, choice))
-        if share(sample, best) >= ALL:
-            return best
-    raise _absent(sample, FORMATS[name])
+    weighed = [(_weigh(parts, choice), choice) for choice in choices]
+    evidence, best = max(weighed, key=lambda pair: pair[0].rank())
+    if evidence.share >= ALL:
+        return best
+    far = [(_fitting_share(parts, choice), n) for n, choice in enumerate(choices)]
+    share, n = max(far)
+    if share >= ALL:
+        return choices[n]
+    raise _absent(parts, FORMATS[name])
 
 
-def _absent(frames: Frames, form: TrailerFormat) -> RunError:
-    cut = int(np.count_nonzero(frames.captured < frames.wire))
+def _absent(parts: Sequence[Frames], form: TrailerFormat) -> RunError:
+    frames = sum(len(part) for part in parts)
+    cut = sum(int(np.count_nonzero(part.captured < part.wire)) for part in parts)
     why = "the frames carry none"
-    if cut > len(frames) // 2:
-        why = f"{cut} of {len(frames)} frames are cut short and lost it"
-    return frames.capture.damaged(
+    if cut > frames // 2:
+        why = f"{cut} of {frames} frames are cut short and lost it"
+    return parts[0].capture.damaged(
         f"has no {form.title}: {why}",
         "use --format file for the file's own times, or, if the trailers are of another clock, "
         "say --fcs 0 or --fcs 4",
     )
 
 
-def _sample(frames: Frames) -> Frames:
-    """Some frames, evenly spread; without padding records, which have no wire length."""
-    real = np.flatnonzero(frames.wire > 0)
-    return frames.take(real[:: max(1, len(real) // SAMPLE)])
+def _interface(parts: Sequence[Frames]) -> Interface:
+    return parts[0].interfaces[int(parts[0].interface[0])]
 
 
 def _choices(frames: Frames, fcs_bytes: int | None) -> list[Choice]:
-    reported = frames.fcs_bytes if fcs_bytes is None else fcs_bytes
+    said = frames.interfaces[int(frames.interface[0])].fcs_bytes if len(frames) else None
+    reported = said if fcs_bytes is None else fcs_bytes
     result = []
     for form in FORMATS.values():
         known = (reported,) if reported in form.fcs_choices else ()
@@ -129,30 +231,46 @@ def _choices(frames: Frames, fcs_bytes: int | None) -> list[Choice]:
     return result
 
 
-def _rank(frames: Frames, choice: Choice) -> tuple[float, float, float]:
-    """Share of credible frames, of those that fit by length, nearness to the file's times."""
-    stamps = choice.decode(frames)
-    good = credible(frames, stamps)
-    if not good.any():
-        return 0.0, 0.0, 0.0
-    away = np.abs(stamps.times.seconds - frames.times.seconds)[good]
-    return float(good.mean()), _fitting_share(frames, choice), -float(np.median(away))
+def _weigh(parts: Sequence[Frames], choice: Choice) -> _Evidence:
+    near = checked = fitting = against = 0
+    away: list[NDArray[np.int64]] = []
+    for part in parts:
+        stamps = choice.decode(part)
+        good = np.flatnonzero(credible(part, stamps))
+        away.append(np.abs(_away_s(part, stamps))[good])
+        frames, own = part.take(good), (part.captured - stamps.trailer_bytes)[good]
+        right = fcs_fits(frames, own, stamps.original_fcs[good])
+        fits, says = _begins_at_end(frames, own)
+        near += len(good)
+        checked += int(right.sum())
+        fitting += int(fits.sum())
+        against += int((says & ~fits & ~right).sum())
+    return _Evidence(
+        frames=sum(len(part) for part in parts),
+        near=near,
+        checked=checked,
+        fitting=fitting,
+        against=against,
+        away_s=float(np.median(np.concatenate(away))) if near else 0.0,
+    )
 
 
-def _credible_share(frames: Frames, choice: Choice) -> float:
-    return float(credible(frames, choice.decode(frames)).mean())
+def _fitting_share(parts: Sequence[Frames], choice: Choice) -> float:
+    """Share of the frames that say where they end, and whose trailer begins there."""
+    fitting = saying = 0
+    for part in parts:
+        stamps = choice.decode(part)
+        fits, says = _begins_at_end(part, part.captured - stamps.trailer_bytes)
+        fitting += int((fits & stamps.sound).sum())
+        saying += int(says.sum())
+    return fitting / saying if saying else 0.0
 
 
-def _fitting_share(frames: Frames, choice: Choice) -> float:
-    """Share of IPv4 frames whose trailer begins where the IP packet, or its padding, ends."""
-    stamps = choice.decode(frames)
-    long = np.flatnonzero(frames.captured >= ETHERNET_HEADER + 4)
-    head = frames.capture.at(frames.start[long] + 12, IP_LENGTH)
-    is_ip = head["ether_type"] == IPV4
-    if not is_ip.any():
-        return 0.0
-    which = long[is_ip]
-    packet = ETHERNET_HEADER + head["total"][is_ip].astype(np.int64)
-    own = frames.captured[which] - stamps.trailer_bytes[which]
-    fits = (own == packet) | (own == np.maximum(packet, MIN_FRAME))
-    return float((fits & stamps.sound[which]).mean())
+def _begins_at_end(
+    frames: Frames, own: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Where `own` bytes are the message, padded or not; and where the message says its length."""
+    ends, least = message_ends(frames)
+    says = ends != NOWHERE
+    fits = (own == ends) | (own == np.maximum(ends, MIN_FRAME)) | (own == np.maximum(ends, least))
+    return fits & says, says

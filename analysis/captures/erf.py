@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import ETHERNET, MAX_FRAME, Capture, Chain, Frames, Mark, in_chunks
+from .frames import ETHERNET, MAX_FRAME, Capture, Chain, Frames, Interface, Mark, in_chunks
 from .times import Times
 
 HEADER_BYTES = 16
@@ -35,11 +35,15 @@ HEADER = np.dtype(
 )
 BYTE = np.dtype([("byte", "u1")])
 CHAIN = Chain(HEADER_BYTES, struct.Struct(">H"), 10, 0, HEADER_BYTES, MAX_FRAME)
+INTERFACES = tuple(Interface(f"interface {n}", ETHERNET) for n in range(4))
 MARKS = {0x08: Mark.TRUNCATED, 0x10: Mark.RX_ERROR, 0x20: Mark.SOURCE_ERROR}
 
 
 def looks_like(capture: Capture) -> bool:
-    """ERF has no magic number: the first records must be of known types and follow each other."""
+    """ERF has no magic number: the first records must be of known types and follow each other.
+
+    The first must be whole: else 2 % of all random files would pass by its type alone.
+    """
     at = 0
     for _ in range(8):
         if at + HEADER_BYTES > len(capture):
@@ -49,7 +53,7 @@ def looks_like(capture: Capture) -> bool:
         if kind not in (*ETHERNET_TYPES, *OTHER_TYPES) or length < HEADER_BYTES:
             return False
         at += length
-    return at > 0
+    return at > 0 and CHAIN.length.unpack_from(capture.file, 10)[0] <= len(capture)
 
 
 def read(capture: Capture) -> Iterator[Frames]:
@@ -76,18 +80,20 @@ def read(capture: Capture) -> Iterator[Frames]:
         if len(lies):
             raise capture.damaged(f"the record at byte {at[lies[0]]} has no room for its headers")
         wire = head["wire"].astype(np.int64)
+        port = (head["flags"] & 0x03).astype(np.int32)
         yield Frames(
             capture=capture,
-            first=first,
+            number=np.arange(first, first + len(at)),
             start=start,
             captured=np.minimum(end - start, wire),
             wire=wire,
             times=Times(
                 head["seconds"].astype(np.int64), head["fraction"].astype(np.uint64), PER_SECOND
             ),
-            port=(head["flags"] & 0x03).astype(np.int32),
+            port=port,
             marks=_marks(head),
-            link=ETHERNET,
+            interface=port,
+            interfaces=INTERFACES,
         )
         first += len(at)
 

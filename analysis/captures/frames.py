@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
 from pathlib import Path
@@ -93,32 +93,47 @@ class Capture:
 
 
 @dataclass(frozen=True)
+class Interface:
+    """An interface that a capture describes.
+
+    Attributes:
+        name: As in an error.
+        link: Link type, as in pcap.
+        fcs_bytes: Length of the FCS in its frames; None: the file does not say.
+    """
+
+    name: str
+    link: int
+    fcs_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class Frames:
     """Frames of a capture that follow each other.
 
     Attributes:
         capture: Where their bytes are.
-        first: Number of the first one in the file, from 0.
+        number: Number of each in the file, from 0, shape (n,).
         start: Position of each one's first byte, shape (n,).
         captured: Bytes of each that the file holds, shape (n,).
         wire: Bytes that each had on the wire, by the file, shape (n,).
         times: The file's own times.
         port: Interface by the file, shape (n,); NOWHERE: it names none.
         marks: What the file says about each, of Mark, shape (n,).
-        link: Link type, as in pcap.
-        fcs_bytes: Length of the FCS in the frames; None: the file does not say.
+        interface: Index into `interfaces`, shape (n,).
+        interfaces: The interfaces of the file so far; their numbers start anew in no section.
     """
 
     capture: Capture
-    first: int
+    number: NDArray[np.int64]
     start: NDArray[np.int64]
     captured: NDArray[np.int64]
     wire: NDArray[np.int64]
     times: Times
     port: NDArray[np.int32]
     marks: NDArray[np.uint16]
-    link: int
-    fcs_bytes: int | None = None
+    interface: NDArray[np.int32]
+    interfaces: Sequence[Interface]
 
     def __len__(self) -> int:
         return len(self.start)
@@ -127,13 +142,25 @@ class Frames:
         """Some of them: an index, a mask or a slice of numpy."""
         return replace(
             self,
+            number=self.number[which],
             start=self.start[which],
             captured=self.captured[which],
             wire=self.wire[which],
             times=self.times.take(which),
             port=self.port[which],
             marks=self.marks[which],
+            interface=self.interface[which],
         )
+
+    def used(self) -> list[int]:
+        """Indices of the interfaces that these frames are of."""
+        if len(self) == 0 or np.all(self.interface == self.interface[0]):
+            return [int(n) for n in self.interface[:1]]
+        return [int(n) for n in np.unique(self.interface)]
+
+    def links(self) -> NDArray[np.int64]:
+        """Link type of each, as in pcap, shape (n,)."""
+        return np.array([i.link for i in self.interfaces], np.int64)[self.interface]
 
 
 def map_capture(path: Path) -> Capture:

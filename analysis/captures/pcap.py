@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .frames import MAX_FRAME, NOWHERE, Capture, Chain, Frames, in_chunks
+from .frames import MAX_FRAME, NOWHERE, Capture, Chain, Frames, Interface, in_chunks
 from .times import Times
 
 HEADER_BYTES = 24
 RECORD_BYTES = 16
 PER_SECOND = {0xA1B2C3D4: 10**6, 0xA1B23C4D: 10**9}
 """Magic number -> units of the fraction of a second."""
+FCS_KNOWN = 1 << 26
+"""A bit of the link type's word: its top four bits are the length of the FCS in 16-bit words."""
 NAMES = {10**6: "pcap-us", 10**9: "pcap-ns"}
 
 
@@ -40,15 +42,20 @@ def read(capture: Capture, order: str) -> Iterator[Frames]:
     )
     chain = Chain(RECORD_BYTES, struct.Struct(f"{order}I"), 8, RECORD_BYTES, 0, MAX_FRAME)
     per_second, first = PER_SECOND[magic], 0
+    fcs_bytes = (link >> 28) * 2 if link & FCS_KNOWN else None
+    interfaces = (Interface("its only interface", link & 0xFFFF, fcs_bytes),)
     for at in in_chunks(capture, chain, HEADER_BYTES):
         head = capture.at(at, layout)
         beyond = np.flatnonzero(head["fraction"] >= per_second)
         if len(beyond):
             number = first + int(beyond[0]) + 1
-            raise capture.damaged(f"packet {number} has a fraction of a second that is 1 or more")
+            raise capture.damaged(
+                f"packet {number} has a fraction of a second that is 1 or more",
+                "write the file again in units of its magic number (editcap -F nsecpcap)",
+            )
         yield Frames(
             capture=capture,
-            first=first,
+            number=np.arange(first, first + len(at)),
             start=at + RECORD_BYTES,
             captured=head["captured"].astype(np.int64),
             wire=head["wire"].astype(np.int64),
@@ -57,7 +64,8 @@ def read(capture: Capture, order: str) -> Iterator[Frames]:
             ),
             port=np.full(len(at), NOWHERE, np.int32),
             marks=np.zeros(len(at), np.uint16),
-            link=link & 0xFFFF,
+            interface=np.zeros(len(at), np.int32),
+            interfaces=interfaces,
         )
         first += len(at)
 

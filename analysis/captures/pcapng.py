@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import CHUNK, MAX_FRAME, Capture, Frames
-from .times import WORD, Times, rescaled
+from .frames import CHUNK, MAX_FRAME, Capture, Frames, Interface
+from .times import WORD, Times, merged
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
 MAGIC = 0x1A2B3C4D
@@ -29,20 +27,16 @@ LATEST_S = 1 << 62
 
 
 @dataclass(frozen=True)
-class Interface:
-    """What an interface description says.
+class Described(Interface):
+    """An interface and its clock.
 
     Attributes:
-        link: Link type.
         per_second: Units of time in a second.
         offset_s: Seconds to add to each time.
-        fcs_bytes: Length of the FCS in its frames; None: it does not say.
     """
 
-    link: int
-    per_second: int
-    offset_s: int
-    fcs_bytes: int | None
+    per_second: int = 10**6
+    offset_s: int = 0
 
 
 def resolution(value: int) -> int:
@@ -61,7 +55,8 @@ class Reader:
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._order = "<"
-        self._interfaces: list[Interface] = []
+        self._interfaces: list[Described] = []
+        self._section = 0  # where the section's interfaces begin among them
         self._first = 0
 
     def read(self) -> Iterator[Frames]:
@@ -74,9 +69,9 @@ class Reader:
         while at < size:
             positions, at = self._blocks(at)
             if positions:
-                for frames in self._frames(np.array(positions, dtype=np.int64)):
-                    yield frames
-                    self._first += len(frames)
+                frames = self._frames(np.array(positions, dtype=np.int64))
+                yield frames
+                self._first += len(frames)
             self._capture.forget(at)
 
     def _blocks(self, at: int) -> tuple[list[int], int]:
@@ -109,7 +104,7 @@ class Reader:
         capture = self._capture
         if kind == SECTION:
             self._order = self._section_order(at)
-            self._interfaces = []
+            self._section = len(self._interfaces)
         (length,) = struct.unpack_from(f"{self._order}I", capture.file, at + 4)
         if length < SMALLEST + 8 or length % 4 or length > LARGEST:
             raise capture.damaged(f"the block at byte {at} claims {length} bytes")
@@ -126,7 +121,7 @@ class Reader:
                 return order
         raise self._capture.damaged(f"the section at byte {at} has no byte order")
 
-    def _interface(self, body: bytes) -> Interface:
+    def _interface(self, body: bytes) -> Described:
         (link,) = struct.unpack_from(f"{self._order}H", body)
         options = dict(_options(body[8:], self._order))
         value = options.get(OPTION_RESOLUTION, bytes([DEFAULT_RESOLUTION]))
@@ -134,15 +129,16 @@ class Reader:
         fcs = options.get(OPTION_FCS)
         if len(value) < 1 or len(offset) < 8:
             raise self._capture.damaged("an interface's time options are too short")
-        return Interface(
+        return Described(
+            name=f"interface {len(self._interfaces) - self._section}",
             link=link,
             per_second=resolution(value[0]),
             offset_s=struct.unpack(f"{self._order}q", offset[:8])[0],
             fcs_bytes=fcs[0] if fcs else None,
         )
 
-    def _frames(self, at: NDArray[np.int64]) -> Iterator[Frames]:
-        """Frames of packet blocks, split where the link type or the FCS changes."""
+    def _frames(self, at: NDArray[np.int64]) -> Frames:
+        """Frames of packet blocks."""
         capture, u4, u2 = self._capture, f"{self._order}u4", f"{self._order}u2"
         layout = np.dtype(
             [(n, u4) for n in ("kind", "length", "interface", "high", "low", "captured", "wire")]
@@ -165,41 +161,40 @@ class Reader:
         number = np.where(
             head["kind"] == OLD_PACKET, capture.at(at + 8, old)["interface"], head["interface"]
         ).astype(np.int64)
-        if len(self._interfaces) <= number.max():
+        if len(self._interfaces) - self._section <= number.max():
             raise capture.damaged(
                 f"a packet names interface {number.max()}, which is not described"
             )
         ticks = (head["high"].astype(np.uint64) << np.uint64(32)) | head["low"].astype(np.uint64)
-        whole = Frames(
+        interface = number + self._section
+        return Frames(
             capture=capture,
-            first=self._first,
+            number=np.arange(self._first, self._first + len(at)),
             start=at + PACKET_BYTES,
             captured=captured,
             wire=head["wire"].astype(np.int64),
-            times=self._times(ticks, number),
+            times=self._times(ticks, interface),
             port=number.astype(np.int32),
             marks=np.zeros(len(at), np.uint16),
-            link=0,
+            interface=interface.astype(np.int32),
+            interfaces=self._interfaces,
         )
-        yield from self._by_kind(whole, number)
 
     def _times(self, ticks: NDArray[np.uint64], number: NDArray[np.int64]) -> Times:
         """Times in the unit that all interfaces of these packets divide."""
-        used = [int(n) for n in np.unique(number)]
-        per_second = math.lcm(*(self._interfaces[n].per_second for n in used))
-        if len(used) > 1 and per_second > WORD:
-            raise self._capture.damaged("interfaces have resolutions without a common unit")
-        seconds = np.zeros(len(ticks), np.int64)
-        fraction = np.zeros(len(ticks), np.uint64)
-        for n in used:
-            mine, interface = number == n, self._interfaces[n]
-            times = self._split(ticks[mine], interface)
-            if len(used) > 1:
-                times = rescaled(times, per_second)
-            seconds[mine], fraction[mine] = times.seconds, times.fraction
-        return Times(seconds, fraction, per_second)
+        parts = []
+        for n in np.unique(number):
+            mine = np.flatnonzero(number == n)
+            parts.append((mine, self._split(ticks[mine], self._interfaces[n])))
+        times = merged(parts, len(ticks))
+        if times is None:
+            raise self._capture.damaged(
+                "interfaces have resolutions without a common unit",
+                "write each interface to a file of its own (tshark -Y 'frame.interface_id==0')",
+            )
+        return times
 
-    def _split(self, ticks: NDArray[np.uint64], interface: Interface) -> Times:
+    def _split(self, ticks: NDArray[np.uint64], interface: Described) -> Times:
         """64-bit ticks to seconds and the rest."""
         per_second, offset = interface.per_second, interface.offset_s
         if per_second >= WORD:
@@ -209,15 +204,6 @@ class Reader:
         if abs(offset) > LATEST_S or (len(whole) and int(whole.max()) > LATEST_S):
             raise self._capture.damaged("has times beyond any calendar")
         return Times(whole.astype(np.int64) + offset, fraction, per_second)
-
-    def _by_kind(self, frames: Frames, number: NDArray[np.int64]) -> Iterator[Frames]:
-        kinds = [(i.link, i.fcs_bytes) for i in self._interfaces]
-        codes = np.array([kinds.index(kind) for kind in kinds])[number]
-        edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(frames)]
-        for begin, end in itertools.pairwise(edges):
-            part = frames.take(slice(begin, end))
-            link, fcs_bytes = kinds[codes[begin]]
-            yield replace(part, link=link, fcs_bytes=fcs_bytes, first=self._first)
 
 
 def _options(body: bytes, order: str) -> Iterator[tuple[int, bytes]]:

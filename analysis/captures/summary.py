@@ -72,7 +72,8 @@ class CaptureSummary(ContractModel):
     """A capture's time stamps, as `nashbed timestamps --json` answers them.
 
     Attributes:
-        format: The format whose times are used; this answer has no number of its layout.
+        format: The format whose times are used, of interfaces that differ each; this answer has no
+            number of its layout.
         ok: True.
         capture: The file.
         container: pcap, pcapng or erf.
@@ -84,6 +85,7 @@ class CaptureSummary(ContractModel):
         ports: Packets of each port.
         marks: Name of a mark -> packets.
         listed: The first packets, one by one.
+        notes: What else could have been thought of the times, and which interface has which.
         alignment: How the clock stands to another capture's; left out where none was named.
     """
 
@@ -99,6 +101,7 @@ class CaptureSummary(ContractModel):
     ports: tuple[PortCount, ...]
     marks: dict[str, int]
     listed: tuple[ListedPacket, ...]
+    notes: tuple[str, ...] = ()
     alignment: SerializeAsAny[ContractModel] | None = Field(
         None, exclude_if=lambda alignment: alignment is None
     )
@@ -162,15 +165,15 @@ def summarise_timestamps(
         RunError: The capture cannot be read, or mixes formats.
     """
     source = TimestampSource(path, form, fcs_bytes)
-    fcs = source.choice.fcs_bytes if source.choice else 0
     found = _Counts()
     for frames, stamps in source.chunks():
         found.add(frames, stamps, list_up_to)
+    choice = source.choice
     return CaptureSummary(
         format=source.name,
         capture=str(path),
         container=source.container,
-        new_fcs_bytes=fcs,
+        new_fcs_bytes=choice.fcs_bytes if choice else 0,
         packets=found.packets,
         first=None if found.first is None else _exact(found.first),
         last=None if found.last is None else _exact(found.last),
@@ -181,6 +184,7 @@ def summarise_timestamps(
         ),
         marks={name: count for name, count in sorted(found.marks.items()) if count},
         listed=tuple(found.listed),
+        notes=source.notes,
     )
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +68,23 @@ class Times:
         return result
 
 
-def rescaled(times: Times, per_second: int) -> Times:
-    """The same times in units that divide the old ones without a rest."""
-    factor, rest = divmod(per_second, times.per_second)
-    if rest:
-        raise ValueError(f"{per_second} is no multiple of {times.per_second}")
-    return Times(times.seconds, times.fraction * np.uint64(factor), per_second)
+def merged(parts: Sequence[tuple[NDArray[np.intp], Times]], count: int) -> Times | None:
+    """One series of times from several, in the unit that divides those of all.
+
+    Args:
+        parts: Where each time stands in the whole, and the times.
+        count: Length of the whole.
+
+    Returns:
+        The whole; None: the common unit does not fit 64 bits.
+    """
+    if len(parts) == 1:
+        return parts[0][1]
+    per_second = math.lcm(*(times.per_second for _, times in parts))
+    if per_second > WORD:
+        return None
+    seconds, fraction = np.zeros(count, np.int64), np.zeros(count, np.uint64)
+    for where, times in parts:
+        seconds[where] = times.seconds
+        fraction[where] = times.fraction * np.uint64(per_second // times.per_second)
+    return Times(seconds, fraction, per_second)

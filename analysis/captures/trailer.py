@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .frames import Frames
-from .times import Times
+from .times import Times, merged
 
 ETHERNET_HEADER = 14
 
@@ -37,6 +37,22 @@ class Stamps:
     original_fcs: NDArray[np.uint32]
     trailer_bytes: NDArray[np.int64]
     sound: NDArray[np.bool_]
+
+
+def joined(parts: Sequence[tuple[NDArray[np.intp], Stamps]], count: int) -> Stamps | None:
+    """One series of stamps from several; arguments and result as in `times.merged`."""
+    if len(parts) == 1:
+        return parts[0][1]
+    times = merged([(where, stamps.times) for where, stamps in parts], count)
+    if times is None:
+        return None
+    columns = {}
+    for name in (each.name for each in fields(Stamps) if each.name != "times"):
+        whole = np.zeros(count, getattr(parts[0][1], name).dtype)
+        for where, stamps in parts:
+            whole[where] = getattr(stamps, name)
+        columns[name] = whole
+    return Stamps(times, **columns)
 
 
 @dataclass(frozen=True)

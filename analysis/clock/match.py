@@ -123,7 +123,7 @@ def _of_chunk(frames: Frames, stamps: Stamps) -> tuple[Times, NDArray[np.int64],
     head = frames.capture.at(frames.start[long], HEADERS)
     tcp = (head["ether_type"] == IPV4) & (head["version_ihl"] == 0x45) & (head["protocol"] == TCP)
     which = long[tcp]
-    return stamps.times.take(which), frames.first + which, head[tcp]
+    return stamps.times.take(which), frames.number[which], head[tcp]
 
 
 def _keys(head: NDArray[np.void]) -> NDArray[np.uint64]:

@@ -132,6 +132,11 @@ class _Sender:
     t_ns: list[int] = field(default_factory=list)
     rtt_ns: list[int] = field(default_factory=list)
 
+    def begin(self) -> None:
+        """Start a connection: what an earlier one of the same ports and addresses left is void."""
+        self.sent.clear()
+        self.acked = None
+
     def send(self, segment: Segment) -> None:
         """The first segment with a time stamp is the one that its echo answers."""
         if segment.ts_value is not None:
@@ -167,16 +172,21 @@ def capture_rtt(segments: Iterable[Segment]) -> list[RttSeries]:
         segments: TCP segments in order of time, of both directions.
 
     Returns:
-        One series for each flow with samples, in order of its first data.
+        One series for each flow with samples, in order of its first data; connections of the same
+        ports and addresses that follow each other are in one.
 
     Source: RFC 7323, section 4.1 (RTTM rule); Nikam, Kunal, Gaurav 2023, figure of RTTs.
     """
     senders: dict[Flow, _Sender] = {}
     for segment in segments:
-        forward = segment.src, segment.dst
+        forward, backward = (segment.src, segment.dst), (segment.dst, segment.src)
+        if segment.syn:
+            for flow in (forward, backward) if segment.ack is None else (forward,):
+                if flow in senders:
+                    senders[flow].begin()
         if segment.payload > 0:
             senders.setdefault(forward, _Sender()).send(segment)
-        back = senders.get((segment.dst, segment.src))
+        back = senders.get(backward)
         if back is not None:
             back.receive(segment)
     return [

@@ -27,7 +27,9 @@ CHUNK = 1 << 17
 TARGET_MPPS = 1.0
 PCAP_HEADER = np.array([(0xA1B23C4D, 2, 4, 0, 262144, 1)], "<u4,<u2,<u2,<u8,<u4,<u4")
 RECORD = [("seconds", "<u4"), ("ns", "<u4"), ("kept", "<u4"), ("wire", "<u4")]
-BODY: tuple[str, Any] = ("body", f"V{FRAME_BYTES}")
+BODY: tuple[str, Any] = ("body", f"S{FRAME_BYTES}")
+HEADERS = bytes(12) + b"\x08\x00\x45\x00" + (FRAME_BYTES - 14).to_bytes(2, "big")
+"""Ethernet and the beginning of IPv4, which says where the packet ends and a trailer may begin."""
 
 
 def bench_timestamps(
@@ -95,6 +97,7 @@ def _records(first: int, count: int, trailer: list[tuple[str, Any]]) -> NDArray[
     """Packets of a pcap, a microsecond apart, with room for a trailer."""
     layout = np.dtype([*RECORD, BODY, *trailer])
     made = np.zeros(count, layout)
+    made["body"] = HEADERS
     micros = first + np.arange(count)
     made["seconds"] = EPOCH + micros // 10**6
     made["ns"] = micros % 10**6 * 1000

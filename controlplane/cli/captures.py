@@ -89,6 +89,7 @@ def _text(summary: CaptureSummary) -> str:
     lines = [
         f"{summary.capture}: {summary.packets} packets, times by {summary.format}"
         + (f" in {summary.container}" if summary.format != summary.container else ""),
+        *summary.notes,
         f"first {exact_text(summary.first)} s",
         f"last  {exact_text(summary.last)} s",
         f"time steps back {summary.backwards} times",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterable
 
 EPOCH = 1_700_000_000
@@ -17,6 +18,11 @@ def ethernet(payload: bytes) -> bytes:
     addresses = bytes([10, 64, 0, 1, 10, 65, 0, 1])
     macs = b"\x02\x00\x00\x00\x00\x02" + b"\x02\x00\x00\x00\x00\x01"
     return macs + b"\x08\x00" + ip + addresses + udp
+
+
+def fcs(frame: bytes) -> int:
+    """A frame's FCS as trailers keep it: in the order of the wire, read big-endian."""
+    return int.from_bytes(zlib.crc32(frame).to_bytes(4, "little"), "big")
 
 
 def exablaze(

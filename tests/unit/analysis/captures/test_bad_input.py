@@ -15,14 +15,17 @@ from tests.support import timestamps as made
 
 S = made.EPOCH
 FRAME = made.ethernet(b"nashbed" * 8)
-WITH = FRAME + made.exablaze(S, 1)
+FCS = made.fcs(FRAME)
+WITH = FRAME + made.exablaze(S, 1, fcs=FCS)
 GOOD = {
     "pcap": made.pcap([(S, n, FRAME) for n in range(5)]),
     "exablaze": made.pcap([(S, n, WITH) for n in range(5)]),
     "metamako": made.pcap(
-        [(S, n, FRAME + made.metamako(S, n, made.sub_ns_extension(n))) for n in range(5)]
+        [(S, n, FRAME + made.metamako(S, n, made.sub_ns_extension(n), fcs=FCS)) for n in range(5)]
     ),
-    "expcap": made.pcap([(S, n, FRAME + made.expcap(S, n)) for n in range(5)]),
+    "expcap": made.pcap(
+        [(S, n, FRAME + FCS.to_bytes(4, "big") + made.expcap(S, n)) for n in range(5)]
+    ),
     "erf": b"".join(made.erf(S, n, FRAME, extensions=n % 3) for n in range(5)),
     "pcapng": made.pcapng_section()
     + made.pcapng_interface(0x80 | 30)

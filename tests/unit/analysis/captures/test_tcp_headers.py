@@ -58,8 +58,8 @@ def test_rtt_of_a_capture(tmp_path: Path, order: str, unit: int) -> None:
 def test_a_frame_by_hand() -> None:
     found = parse_frame(frame(seq=5, ack=6, payload=1448, stamps=(3, 4)), 9)
     assert found == Segment(9, A, B, 5, 6, 1448, 3, 4)
-    assert parse_frame(frame(fragment=0x2000), 0) is None
-    assert parse_frame(b"\x00" * 60, 0) is None
+    assert parse_frame(frame(fragment=0x2000), 0) == "are fragments"
+    assert parse_frame(b"\x00" * 60, 0) == "are not IP"
 
 
 def test_sequence_numbers_and_stamps_wrap() -> None:

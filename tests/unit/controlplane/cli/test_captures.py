@@ -21,7 +21,7 @@ def capture(path: Path) -> Path:
     """Three packets by two ports; the clock steps back once and was degraded once."""
     times = [(S, 2**40 - 1, 1, 0x01), (S + 1, 0, 2, 0x01), (S, 5, 2, 0x11)]
     packets = [
-        (S, 0, FRAME + made.metamako(s, f >> 11, b"", flags, 7, port))
+        (S, 0, FRAME + made.metamako(s, f >> 11, b"", flags, 7, port, made.fcs(FRAME)))
         for s, f, port, flags in times
     ]
     path.write_bytes(made.pcap(packets))
