@@ -107,8 +107,9 @@ def credible(frames: Frames, stamps: Stamps) -> NDArray[np.bool_]:
 
     Payloads end in zeros too often: what would be the very beginning of 1970 is no time.
     """
-    away = np.abs(_away_s(frames, stamps))
-    good: NDArray[np.bool_] = stamps.sound & (away <= NEAR_S) & (stamps.times.seconds > 0)
+    away = _away_s(frames, stamps)
+    later = frames.times.seconds + away > 0
+    good: NDArray[np.bool_] = stamps.sound & (np.abs(away) <= NEAR_S) & later
     return good
 
 

@@ -70,7 +70,7 @@ def message_ends(frames: Frames) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ]
     length = np.select([where for where, _ in lengths], [n for _, n in lengths], NOWHERE)
     for n in np.flatnonzero(kind == LLDP):
-        length[n] = _lldp_bytes(frames, n, int(at[n]))
+        length[n] = _lldp_bytes(frames, int(n), int(at[n]))
     ends = np.where(length == NOWHERE, NOWHERE, at + length)
     return ends, np.where(at > ETHERNET_HEADER, MIN_TAGGED, MIN_FRAME)
 

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..captures import Frames, Stamps, Times, TimestampSource
+from ..captures.extent import IPV4, network_headers
 from ..captures.trailer import ETHERNET_HEADER
 from .timebase import Instants, TimeBase
 
-HEADERS = np.dtype(
+IP = np.dtype(
     [
-        ("skip", "V12"),
-        ("ether_type", ">u2"),
         ("version_ihl", "u1"),
         ("tos", "u1"),
         ("total", ">u2"),
@@ -26,6 +25,10 @@ HEADERS = np.dtype(
         ("checksum", ">u2"),
         ("src", ">u4"),
         ("dst", ">u4"),
+    ]
+)
+TCP_HEADER = np.dtype(
+    [
         ("sport", ">u2"),
         ("dport", ">u2"),
         ("seq", ">u4"),
@@ -34,10 +37,11 @@ HEADERS = np.dtype(
         ("window", ">u2"),
     ]
 )
-"""Ethernet, IPv4 without options, TCP up to its window."""
+"""TCP up to its window."""
 KEY = ("total", "id", "src", "dst", "sport", "dport", "seq", "ack", "offset_flags", "window")
 """Not the checksums (they may be left to a card), not what routers change (TTL, ToS)."""
-IPV4, TCP = 0x0800, 6
+HEADERS = np.dtype(IP.descr + TCP_HEADER.descr)
+TCP, FRAGMENTED = 6, 0x3FFF
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -89,7 +93,9 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Capture
     number = np.concatenate([n for _, n, _ in parts])
     head = np.concatenate([h for _, _, h in parts])
     total = head["total"].astype(np.int64)
-    headers = 20 + (head["offset_flags"] >> 12).astype(np.int64) * 4
+    headers = (head["version_ihl"] & 0x0F).astype(np.int64) * 4 + (
+        head["offset_flags"] >> 12
+    ).astype(np.int64) * 4
     return CapturedPackets(
         times=Instants.of(clock or TimeBase(str(source.path)), *(times for times, _, _ in parts)),
         number=number,
@@ -119,11 +125,20 @@ def common(
 
 
 def _of_chunk(frames: Frames, stamps: Stamps) -> tuple[Times, NDArray[np.int64], NDArray[np.void]]:
-    long = np.flatnonzero(frames.captured - stamps.trailer_bytes >= HEADERS.itemsize)
-    head = frames.capture.at(frames.start[long], HEADERS)
-    tcp = (head["ether_type"] == IPV4) & (head["version_ihl"] == 0x45) & (head["protocol"] == TCP)
-    which = long[tcp]
-    return stamps.times.take(which), frames.number[which], head[tcp]
+    """Times, numbers and headers of the IPv4 TCP packets, behind VLAN tags and IP options."""
+    kind, offset = network_headers(frames)
+    own = frames.captured - stamps.trailer_bytes
+    which = np.flatnonzero((kind == IPV4) & (own >= offset + IP.itemsize))
+    ip = frames.capture.at((frames.start + offset)[which], IP)
+    behind = offset[which] + (ip["version_ihl"] & 0x0F).astype(np.int64) * 4
+    whole = (own[which] >= behind + TCP_HEADER.itemsize) & (ip["fragment"] & FRAGMENTED == 0)
+    tcp = (ip["version_ihl"] >= 0x45) & (ip["version_ihl"] < 0x50) & (ip["protocol"] == TCP) & whole
+    which, ip, behind = which[tcp], ip[tcp], behind[tcp]
+    head = np.empty(len(which), HEADERS)
+    for part in (ip, frames.capture.at(frames.start[which] + behind, TCP_HEADER)):
+        for name in part.dtype.names or ():
+            head[name] = part[name]
+    return stamps.times.take(which), frames.number[which], head
 
 
 def _keys(head: NDArray[np.void]) -> NDArray[np.uint64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError, writing
 from numpy.typing import NDArray
 
-from ..captures.tcp_headers import read_segments
+from ..captures.tcp_headers import passed_over_text, read_segments
 from ..clock.queueing import TapComparison
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import RttSeries, capture_rtt, rtt_series
@@ -42,6 +44,7 @@ class CaptureRtt(ContractModel):
         min_ms: The smallest.
         median_ms: Half of them are larger.
         max_ms: The largest.
+        passed_over: One line on the capture's packets that were not looked at; null: all were.
     """
 
     capture: str
@@ -50,6 +53,7 @@ class CaptureRtt(ContractModel):
     min_ms: float
     median_ms: float
     max_ms: float
+    passed_over: str | None = None
 
 
 def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
@@ -204,7 +208,7 @@ def write_rtt_of_captures(
             names = ", ".join(str(c) for c in captures)
             raise RunError(
                 f"{names}: no ACK echoes a time stamp of a data segment; capture both directions "
-                "beside the senders, with TCP time stamps on"
+                "beside the senders, with TCP time stamps on" + _passed_over(captures)
             )
         with writing(out):
             save(figure, out.with_suffix(""), (suffix,))
@@ -248,7 +252,9 @@ def _plot(ax: Axes, series: RttSeries, label: str, colour: str) -> None:
 
 def _numbers(path: Path) -> list[CaptureRtt]:
     rows = []
-    for series in capture_rtt(read_segments(path)):
+    passed_over = Counter[str]()
+    found = capture_rtt(read_segments(path, passed_over))
+    for series in found:
         low, middle, high = np.percentile(series.rtt_ns, (0, 50, 100)) / 1e6
         rows.append(
             CaptureRtt(
@@ -258,9 +264,19 @@ def _numbers(path: Path) -> list[CaptureRtt]:
                 min_ms=float(low),
                 median_ms=float(middle),
                 max_ms=float(high),
+                passed_over=passed_over_text(passed_over),
             )
         )
     return rows
+
+
+def _passed_over(captures: Sequence[Path]) -> str:
+    """What an error adds where packets of the captures were not looked at."""
+    counts = Counter[str]()
+    for path in captures:
+        collections.deque(read_segments(path, counts), maxlen=0)
+    text = passed_over_text(counts)
+    return f" ({text})" if text else ""
 
 
 def draw_tap_delay(comparison: TapComparison) -> Figure | None:

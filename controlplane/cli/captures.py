@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,6 +74,9 @@ def rtt(
     from nashbed.captures import rtt as draw_rtt  # noqa: PLC0415 - slow to import
 
     flows = draw_rtt(captures, out, until)
+    for capture, line in dict.fromkeys((f.capture, f.passed_over) for f in flows):
+        if line:
+            sys.stderr.write(f"nashbed: {capture}: {line}\n")
     lines = [
         f"{flow.capture} port {flow.port}: n {flow.samples}, RTT {flow.min_ms:.1f} to "
         f"{flow.max_ms:.1f} ms, median {flow.median_ms:.1f} ms"

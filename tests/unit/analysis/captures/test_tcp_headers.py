@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.captures.tcp_headers import Segment, parse_frame, read_segments
+from nashbed.analysis.captures.tcp_headers import (
+    Segment,
+    parse_frame,
+    passed_over_text,
+    read_segments,
+)
 from nashbed.analysis.metrics.rtt import capture_rtt
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
@@ -62,6 +68,58 @@ def test_a_frame_by_hand() -> None:
     assert parse_frame(b"\x00" * 60, 0) == "are not IP"
 
 
+def over_ipv6(data: bytes, extension: bytes = b"") -> bytes:
+    """The same segment in IPv6, cut off behind its header, `payload` bytes not in it."""
+    total = int.from_bytes(data[16:18], "big")
+    tcp = data[34:]
+    head = struct.pack(">IHBB", 6 << 28, total - 20 + len(extension), 0 if extension else 6, 64)
+    six = head + data[26:30].rjust(16, b"\0") + data[30:34].rjust(16, b"\0")
+    return data[:12] + b"\x86\xdd" + six + extension + tcp
+
+
+def test_vlan_options_and_ipv6_are_looked_into(tmp_path: Path) -> None:
+    """41 and 43 ms as without; what is no TCP is counted."""
+    vlan = bytes.fromhex("88a80001 81000002".replace(" ", ""))
+    variants = [
+        lambda f: f[:12] + vlan + f[12:],
+        over_ipv6,
+        lambda f: over_ipv6(f, b"\x06\0" + bytes(6)),
+        lambda f: f[:14] + b"\x46" + f[15:16] + (int.from_bytes(f[16:18], "big") + 4).to_bytes(2, "big")
+        + f[18:34] + b"\1\1\1\0" + f[34:],
+    ]  # fmt: skip
+    path = tmp_path / "c.pcap"
+    for change in variants:
+        arp = bytes(12) + b"\x08\x06" + bytes(46)
+        path.write_bytes(pcap([*((t, change(f)) for t, f in FRAMES), (46 * MS, arp)]))
+        passed = Counter[str]()
+        (series,) = capture_rtt(read_segments(path, passed))
+        assert series.rtt_ns.tolist() == [41 * MS, 43 * MS]
+        assert passed_over_text(passed) == "1 of 7 packets were not looked at, because 1 are not IP"
+
+
+def dialog(start_ns: int, rtt_ns: int, isn: int) -> list[Segment]:
+    """SYN, SYN-ACK, and 200 segments that are each acknowledged; stamps begin at 1000."""
+    found = [
+        Segment(start_ns, A, B, isn, None, 0, 999, 0, syn=True),
+        Segment(start_ns + rtt_ns, B, A, 7, isn + 1, 0, 1, 999, syn=True),
+    ]
+    for n in range(200):
+        t, seq = start_ns + (n + 1) * 100 * MS, isn + 1 + n * 100
+        found.append(Segment(t, A, B, seq, 8, 100, 1000 + n, 1))
+        found.append(Segment(t + rtt_ns, B, A, 8, seq + 100, 0, 2, 1000 + n))
+    return found
+
+
+def test_a_syn_starts_a_connection_anew() -> None:
+    """Two of the same ports: the second with other sequence numbers, and the same stamps."""
+    first, second = dialog(0, 40 * MS, 1 << 30), dialog(60_000 * MS, 90 * MS, 5000)
+    for without in (None, 0):  # a capture that missed the second SYN still has its answer
+        (series,) = capture_rtt([*first, *(s for n, s in enumerate(second) if n != without)])
+        assert len(series.rtt_ns) == 400
+        assert set(series.rtt_ns[:200].tolist()) == {40 * MS}
+        assert set(series.rtt_ns[200:].tolist()) == {90 * MS}
+
+
 def test_sequence_numbers_and_stamps_wrap() -> None:
     top = (1 << 32) - 10
     segments = [
@@ -97,7 +155,13 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path, out = tmp_path / "bbr.pcap", tmp_path / "rtt.png"
     path.write_bytes(pcap(FRAMES))
     assert cli(["rtt", str(path), "--out", str(out), "--until", "1"]) == 0
-    assert "port 10000: n 2, RTT 41.0 to 43.0 ms" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "port 10000: n 2, RTT 41.0 to 43.0 ms" in said.out
+    assert said.err == ""
+    path.write_bytes(pcap([*FRAMES, (50 * MS, bytes(60)), (51 * MS, frame(fragment=0x2000))]))
+    assert cli(["rtt", str(path), "--out", str(out)]) == 0
+    line = "2 of 8 packets were not looked at, because 1 are not IP, 1 are fragments"
+    assert capsys.readouterr().err == f"nashbed: {path}: {line}\n"
     assert out.read_bytes().startswith(b"\x89PNG")
     path.write_bytes(pcap(FRAMES[:2]))
     assert cli(["rtt", str(path), "--out", str(out)]) == 2

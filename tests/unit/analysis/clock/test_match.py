@@ -47,6 +47,18 @@ def test_routers_change_some_fields_and_formats_differ(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_tags_and_options_are_looked_into(tmp_path: Path) -> None:
+    """The same packets with two VLAN tags on one side, and IP options on both."""
+    plain = [segment(n, n) for n in range(3)]
+    longer = [f[:14] + b"\x46\0\0\x40" + f[18:34] + b"\1\1\1\0" + f[34:] for f in plain]
+    tagged = [f[:12] + bytes.fromhex("88a8000181000002") + f[12:] for f in longer]
+    one = seen(tmp_path / "a", made.pcap((S, n, f) for n, f in enumerate(longer)))
+    other = seen(tmp_path / "b", made.pcap((S, n, f) for n, f in enumerate(tagged)))
+    at_one, at_other = common(one, other)
+    assert at_one.tolist() == at_other.tolist() == [0, 1, 2]
+    assert set(one.payload.tolist()) == {20}
+
+
 def test_resolutions_that_change_within_a_capture(tmp_path: Path) -> None:
     """pcapng sections in 10^-9 and 2^-20 s, with what is no TCP in front."""
     data = made.pcapng_section() + made.pcapng_interface(9)
