@@ -125,17 +125,24 @@ class RttSeries:
 
 @dataclass
 class _Sender:
-    """What is known of one flow so far."""
+    """What is known of one flow so far; `new`: no ACK has come yet but the one of its SYN."""
 
     sent: dict[int, int] = field(default_factory=dict)
     acked: int | None = None
+    new: bool = True
     t_ns: list[int] = field(default_factory=list)
     rtt_ns: list[int] = field(default_factory=list)
 
-    def begin(self) -> None:
-        """Start a connection: what an earlier one of the same ports and addresses left is void."""
-        self.sent.clear()
-        self.acked = None
+    def begin(self, answered: bool) -> None:
+        """Start a connection: what an earlier one of the same ports and addresses left is void.
+
+        Args:
+            answered: The other side's SYN says so: of no news if this side's own was seen.
+        """
+        if not (answered and self.new):
+            self.sent.clear()
+            self.acked = None
+            self.new = True
 
     def send(self, segment: Segment) -> None:
         """The first segment with a time stamp is the one that its echo answers."""
@@ -150,6 +157,7 @@ class _Sender:
         sent_ns = self.sent.get(segment.ts_echo) if news else None
         if news:
             self.acked = segment.ack
+            self.new = segment.syn
         if sent_ns is not None:
             self.t_ns.append(segment.t_ns)
             self.rtt_ns.append(segment.t_ns - sent_ns)
@@ -181,9 +189,9 @@ def capture_rtt(segments: Iterable[Segment]) -> list[RttSeries]:
     for segment in segments:
         forward, backward = (segment.src, segment.dst), (segment.dst, segment.src)
         if segment.syn:
-            for flow in (forward, backward) if segment.ack is None else (forward,):
+            for flow in (forward, backward):
                 if flow in senders:
-                    senders[flow].begin()
+                    senders[flow].begin(answered=flow == backward and segment.ack is not None)
         if segment.payload > 0:
             senders.setdefault(forward, _Sender()).send(segment)
         back = senders.get(backward)

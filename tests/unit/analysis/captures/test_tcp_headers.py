@@ -77,6 +77,13 @@ def over_ipv6(data: bytes, extension: bytes = b"") -> bytes:
     return data[:12] + b"\x86\xdd" + six + extension + tcp
 
 
+def with_options(data: bytes) -> bytes:
+    """The same segment behind 4 bytes of IP options."""
+    total = int.from_bytes(data[16:18], "big") + 4
+    head = data[:14] + b"\x46\0" + total.to_bytes(2, "big")
+    return head + data[18:34] + b"\1\1\1\0" + data[34:]
+
+
 def test_vlan_options_and_ipv6_are_looked_into(tmp_path: Path) -> None:
     """41 and 43 ms as without; what is no TCP is counted."""
     vlan = bytes.fromhex("88a80001 81000002".replace(" ", ""))
@@ -84,9 +91,8 @@ def test_vlan_options_and_ipv6_are_looked_into(tmp_path: Path) -> None:
         lambda f: f[:12] + vlan + f[12:],
         over_ipv6,
         lambda f: over_ipv6(f, b"\x06\0" + bytes(6)),
-        lambda f: f[:14] + b"\x46" + f[15:16] + (int.from_bytes(f[16:18], "big") + 4).to_bytes(2, "big")
-        + f[18:34] + b"\1\1\1\0" + f[34:],
-    ]  # fmt: skip
+        with_options,
+    ]
     path = tmp_path / "c.pcap"
     for change in variants:
         arp = bytes(12) + b"\x08\x06" + bytes(46)
