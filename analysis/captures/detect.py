@@ -72,7 +72,7 @@ class _Evidence:
         frames: All of them.
         near: Those that end in what can be such a trailer, with a time near the file's.
         checked: Those of `near` whose FCS is right.
-        fitting: Those of `near` whose trailer begins where the message ends.
+        fitting: Those of `near` whose trailer begins where the message, or its right FCS, ends.
         against: Those of `near` whose trailer would begin elsewhere.
         away_s: Median distance of the times from the file's.
     """
@@ -244,7 +244,7 @@ def _weigh(parts: Sequence[Frames], choice: Choice) -> _Evidence:
         fits, says = _begins_at_end(frames, own)
         near += len(good)
         checked += int(right.sum())
-        fitting += int(fits.sum())
+        fitting += int((fits | right).sum())
         against += int((says & ~fits & ~right).sum())
     return _Evidence(
         frames=sum(len(part) for part in parts),

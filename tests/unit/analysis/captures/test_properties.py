@@ -44,7 +44,7 @@ def message(rng: random.Random, tag: bytes) -> bytes:
 @st.composite
 def captures(draw: st.DrawFn) -> tuple[bytes, str, list[tuple[int, int, int]]]:
     """A capture's bytes, the format to be found, and every time."""
-    count = draw(st.integers(1, 60) | st.sampled_from([512, 1025, 10_000]))
+    count = draw(st.sampled_from([1, 2, 3, 4, 5, 9, 20, 60, 60, 513, 10_000]))
     rng = random.Random(draw(st.integers(0, 2**32)))
     container, start = draw(st.sampled_from(CONTAINERS)), draw(st.sampled_from(SECONDS))
     trailer, tag = draw(st.sampled_from(TRAILERS)), draw(st.sampled_from(TAGS))
@@ -64,17 +64,17 @@ def captures(draw: st.DrawFn) -> tuple[bytes, str, list[tuple[int, int, int]]]:
     for n in range(count):
         seconds, fraction = start + n * 60 // count, rng.randrange(unit)
         frame = message(rng, tag)
-        stamp = rng.randrange(2**30 * 9 // 10)
+        stamp, clock = rng.randrange(2**30 * 9 // 10), (seconds + added) % 2**32
         fcs = made.fcs(frame)
         times.append((seconds + added, fraction, unit))
         if trailer == "exablaze":
-            frame += made.exablaze(seconds + added, stamp, fcs=fcs)
+            frame += made.exablaze(clock, stamp, fcs=fcs)
             times[-1] = (seconds + added, stamp, 2**40)
         elif trailer == "metamako":
-            frame += made.metamako(seconds + added, stamp, fcs=fcs)
+            frame += made.metamako(clock, stamp, fcs=fcs)
             times[-1] = (seconds + added, stamp << 24, 10**9 << 24)
         elif trailer == "expcap":
-            frame += struct.pack(">I", fcs) + made.expcap(seconds + added, stamp)
+            frame += struct.pack(">I", fcs) + made.expcap(clock, stamp)
             times[-1] = (seconds + added, stamp, 10**12)
         packets.append((seconds, fraction, frame + new_fcs))
     if container == "erf":
@@ -115,7 +115,7 @@ def tmp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("captures")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(captures())
 def test_formats_and_times_are_the_generators(
     tmp: Path, capture: tuple[bytes, str, list[tuple[int, int, int]]]
@@ -130,7 +130,7 @@ def test_formats_and_times_are_the_generators(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(captures())
 def test_tshark_reads_the_same_times_of_the_file(
     tmp: Path, capture: tuple[bytes, str, list[tuple[int, int, int]]]
