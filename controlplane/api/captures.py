@@ -92,7 +92,8 @@ def replay(capture: str | Path, scenario: ScenarioLike, out: str | Path) -> Repl
     It needs no root and reads no clock: the same capture gives the same result, to the bit.
 
     Args:
-        capture: A pcap file of Ethernet frames.
+        capture: A pcap or pcapng file of Ethernet frames. What of it is not shaped, or not as
+            captured, is in the summary's `remarks`.
         scenario: Says rate, buffer and overhead; it has one setting.
         out: Folder for departures and postcards; an earlier replay there is replaced.
 

@@ -12,6 +12,7 @@ from ..contract.errors import EXIT_OK
 from ..contract.messages.replay import ReplaySummary
 from ..contract.model import JsonAnswer
 from .options import AsJson, answer, new_app
+from .where import say
 
 if TYPE_CHECKING:
     from nashbed.captures import CaptureSummary
@@ -127,7 +128,7 @@ class ReplayAnswer(ReplaySummary, _ReplayedTo):
 
 @app.command(epilog="Example: nashbed replay trace.pcap --scenario s.yaml --out replayed")
 def replay(
-    capture: Annotated[Path, typer.Argument(help="Capture file (pcap, Ethernet).")],
+    capture: Annotated[Path, typer.Argument(help="Capture: pcap or pcapng, Ethernet.")],
     scenario: Annotated[Path, typer.Option("--scenario", help="Gives rate and buffer.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for departures and postcards.")],
     as_json: AsJson = False,
@@ -140,7 +141,9 @@ def replay(
 
     summary = captures.replay(capture, scenario, out)
     text = f"{summary.packets} packets, {summary.departed} departed, "
-    text += f"{summary.dropped} dropped: {out}"
+    text += f"{summary.dropped} dropped, {summary.unshaped} passed unshaped: {out}"
+    for remark in summary.remarks:
+        say(f"{capture}: {remark}")
     said = ReplayAnswer(out=str(out), **summary.model_dump())
     answer(said, as_json, text)
     return EXIT_OK

@@ -74,6 +74,12 @@ def _into(capture: Path, config: JsonObject, folder: Path) -> ReplaySummary:
     program = [str(built(REPLAY)), "--config", str(config_file)]
     run_dataplane([*program, "--capture", str(capture), "--out", str(folder)])
     summary = _summary(folder / SUMMARY)
+    if 0 < summary.packets == summary.not_looked_at.total:
+        raise ConfigError(
+            f"{capture}: none of its {summary.packets} packets was looked at, because "
+            f"{summary.not_looked_at.why}; a replay needs TCP or UDP over IPv4 or IPv6, captured "
+            "with all headers"
+        )
     clock = LaneClock(lane=0, first_flow=0, flows=len(summary.flows), t0_switch_ns=0)
     marks = any(batch.marks.any() for batch in read_postcards(folder / RAW, clock))
     write_postcards(

@@ -3,14 +3,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conformance.target import Capabilities, Count, Outcome, Packet
-from tests.model.classifier import FlowKey
+from tests.model.classifier import ETHERNET, FlowKey, Sound, classify, number
 from tests.support.capture import raw_capture, read_capture
 from tests.support.replay import NATIVE, REPLAY, Bottleneck, replay
 
+LOOKED_BEHIND = frozenset({0x8100, 0x88A8, 0x9100, 0x86DD})
+"""EtherTypes of VLAN tags and IPv6, which a replay looks into and P4 does not."""
+
+SHORTEST = 60
+"""Ethernet pads frames to it."""
+
 KEY_NAMES = ("src", "dst", "sport", "dport", "proto")
+
+
+@dataclass(frozen=True)
+class ReplayCapabilities(Capabilities):
+    """The vectors are about P4; `tests/dataplane/test_captures.py` has what a replay adds to it."""
+
+    def can_put_in(self, frame: bytes) -> bool:
+        """Whether a replay takes the frame for what P4 takes it for, to its last byte."""
+        if not super().can_put_in(frame):
+            return False
+        if isinstance(classify(frame), Sound):
+            return len(frame) <= max(SHORTEST, ETHERNET + number(frame, 16, 2))
+        kind = number(frame, 12, 2)
+        has_options = kind == 0x0800 and frame[14:15] > b"\x45" and frame[14:15] < b"\x50"
+        return kind not in LOOKED_BEHIND and not has_options
 
 
 class Dpdk:
@@ -20,7 +42,7 @@ class Dpdk:
         self.name = f"dpdk-{pipeline}"
         self.pipeline = pipeline
 
-    capabilities = Capabilities(
+    capabilities = ReplayCapabilities(
         limit_units=frozenset({"bytes", "packets", "cells"}),
         limit_counts=frozenset({"system", "queue"}),
         overhead=True,

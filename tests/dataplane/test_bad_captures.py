@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.packets import tcp
+from tests.support import timestamps as file_of
 from tests.support.capture import GLOBAL_HEADER, raw_capture
+from tests.support.made_frames import IPV4, IPV6, Flow, make
 from tests.support.replay import Bottleneck, start_replay
 
 pytestmark = pytest.mark.dataplane
@@ -20,6 +22,18 @@ RECORD = len(GLOBAL_HEADER)
 """Where the first packet's record header starts."""
 
 FRAME = RECORD + 16
+
+
+def pcapng() -> bytes:
+    """The same packets, and those that a replay looks deeper into."""
+    out = file_of.pcapng_section() + file_of.pcapng_interface(9, 5, fcs=4)
+    for n, (form, kinds) in enumerate([(IPV4, ()), (IPV6, (0, 43, 44, 51, 60))]):
+        made = make(Flow(n, form), 300, tags=(0x88A8, 0x8100), extensions=kinds)
+        out += file_of.pcapng_packet(n, made.data + bytes(4))
+    return out + b"".join(file_of.pcapng_packet(time, frame) for time, frame in PACKETS)
+
+
+PCAPNG = pcapng()
 
 
 def header(link_type: int = 1, magic: int = 0xA1B23C4D, version: int = 2) -> bytes:
@@ -51,7 +65,7 @@ def refusal(folder: Path, capture: bytes) -> str:
         (header(magic=0xA1B2C3D3), "not a capture"),
         (header(version=9), "not a capture"),
         (header(link_type=113) + GOOD[RECORD:], "link type"),
-        (header(link_type=147), "link type"),
+        (header(link_type=147) + GOOD[RECORD:], "packet 1 is of link type 147"),
         (GOOD[: RECORD + 1], "damaged after packet 0"),
         (GOOD[:FRAME], "damaged after packet 0"),
         (GOOD[: FRAME + 59], "damaged after packet 0"),
@@ -60,8 +74,12 @@ def refusal(folder: Path, capture: bytes) -> str:
         (GOOD + record(2**31, 2**31), "damaged after packet 4"),
         (GOOD + record(60, 2049, bytes(60)), "more than 2048"),
         (GOOD + record(60, 2**32 - 1, bytes(60)), "more than 2048"),
-        (GOOD + record(60, 59, bytes(60)), "60 bytes of its 59"),
         (GOOD + record(60, 60, bytes(60), seconds=79 * 3600), "78 hours"),
+        (PCAPNG[:-1], "damaged after packet 5"),
+        (PCAPNG + PCAPNG[:8], "damaged after packet 6"),
+        (PCAPNG + b"\3\0\0\0\x10\0\0\0" + bytes(4) + b"\x10\0\0\0", "7 has no time"),
+        (PCAPNG.replace(b"\x09\0\1\0\x09", b"\x09\0\1\0\x7f"), "finer than 64 bits"),
+        (file_of.pcapng_section() + file_of.pcapng_packet(0, b""), "not described"),
     ],
 )
 def test_refused_in_one_line(tmp_path: Path, capture: bytes, why: str) -> None:
@@ -109,9 +127,9 @@ def test_packets_of_no_bytes(tmp_path: Path) -> None:
 
 def damaged(rng: random.Random) -> bytes:
     """A capture with a few of its bits flipped, bytes put in or cut out."""
-    data = bytearray(GOOD)
+    data = bytearray(rng.choice([GOOD, PCAPNG]))
     for _ in range(rng.randint(1, 4)):
-        at = rng.choice([rng.randrange(len(data)), rng.randrange(FRAME)])
+        at = rng.choice([rng.randrange(len(data)), rng.randrange(2 * FRAME)])
         what = rng.random()
         if what < 0.6:
             data[at] ^= 1 << rng.randrange(8)

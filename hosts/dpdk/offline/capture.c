@@ -1,253 +1,146 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <pcap/pcap.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <rte_hash.h>
-#include <rte_jhash.h>
 #include <rte_mbuf.h>
 
+#include "capture_file.h"
 #include "common/nanoseconds.h"
-#include "path/addresses.h"
 
-#define PROTO_TCP 6
-#define PROTO_UDP 17
+#define LINK_TYPE_ETHERNET 1u
 
-#define IPV4_BYTES 20u
-#define TCP_BYTES 20u
-#define UDP_BYTES 8u
-#define TOTAL_BYTES_OFFSET (ETHERNET_BYTES + 2u)
-#define FRAGMENT_OFFSET (ETHERNET_BYTES + 6u)
-#define FRAGMENT_OFFSET_MASK 0x1fffu
-#define PROTOCOL_OFFSET (ETHERNET_BYTES + 9u)
-#define DATA_OFFSET (IPV4_END_OFFSET + 12u)
+/* departures.pcap has 32 bits for the seconds of a departure. */
+#define LATEST_FIRST_NS ((UINT64_C(1) << 32) * SECOND_NS - CAPTURE_CLOCK_END_NS)
 
-static pcap_t *
-open_capture(const char *path, struct failure *failure)
+static double
+seconds(uint64_t ns)
 {
-	char reason[PCAP_ERRBUF_SIZE];
-	pcap_t *pcap =
-		pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, reason);
-
-	if (pcap == NULL) {
-		failure_set(failure, EXIT_STATUS_CONFIG, "%s: not a capture that can be read: %s",
-			    path, reason);
-		return NULL;
-	}
-	if (pcap_datalink(pcap) != DLT_EN10MB) {
-		failure_set(failure, EXIT_STATUS_CONFIG,
-			    "%s: link type %s; only Ethernet captures can be replayed", path,
-			    pcap_datalink_val_to_name(pcap_datalink(pcap)));
-		pcap_close(pcap);
-		return NULL;
-	}
-	return pcap;
+	return (double)ns / (double)SECOND_NS;
 }
 
-static uint64_t
-switch_time(struct capture *c, const struct pcap_pkthdr *header)
-{
-	/* With nanosecond precision tv_usec holds nanoseconds. */
-	uint64_t t = (uint64_t)header->ts.tv_sec * SECOND_NS + (uint64_t)header->ts.tv_usec;
-
-	if (c->packets == 0)
-		c->first_ns = t;
-	if (t < c->first_ns + c->last_ns)
-		c->backwards++;
-	else
-		c->last_ns = t - c->first_ns;
-	return c->last_ns;
-}
-
-/* Whether a packet can be replayed, as far as it alone shows. */
 static int
-check_packet(const struct capture *c, const struct capture_packet *packet, struct failure *failure)
+begin(struct capture *c, uint64_t time_ns, struct failure *failure)
 {
-	if (packet->captured > packet->bytes)
+	c->first_ns = time_ns;
+	if (time_ns <= LATEST_FIRST_NS)
+		return 0;
+	return failure_set(
+		failure, EXIT_STATUS_CONFIG,
+		"%s: begins after the 3rd of February 2106, where a pcap file's times end; "
+		"set its times back with editcap -t",
+		c->path);
+}
+
+static int
+step_back(struct capture *c, uint64_t back_ns, struct failure *failure)
+{
+	c->backwards++;
+	c->furthest_back_ns = RTE_MAX(c->furthest_back_ns, back_ns);
+	if (back_ns <= CAPTURE_STEP_BACK_NS)
+		return 0;
+	failure_set(failure, EXIT_STATUS_CONFIG,
+		    "%s: packet %" PRIu64 " is %.6f s before packet %" PRIu64, c->path, c->packets,
+		    seconds(back_ns), c->last_packet);
+	if (c->last_packet > 1)
+		failure_append(failure, ", which is %.6f s after those before it",
+			       seconds(c->last_pause_ns));
+	failure_append(failure, "; if only their order is wrong, sort them with reordercap; if a "
+				"time is wrong, cut the packet out with editcap");
+	return -1;
+}
+
+static int
+step_forward(struct capture *c, uint64_t t, struct failure *failure)
+{
+	c->last_pause_ns = t - c->last_ns;
+	c->last_ns = t;
+	c->last_packet = c->packets;
+	if (c->last_pause_ns > c->longest_pause_ns) {
+		c->longest_pause_ns = c->last_pause_ns;
+		c->longest_pause_packet = c->packets;
+	}
+	if (t < CAPTURE_CLOCK_END_NS)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_CONFIG,
+			   "%s: packet %" PRIu64
+			   " comes more than 78 hours after the first, and %.6f "
+			   "s after those before it; the switch clock has 48 bits: split the file "
+			   "with editcap, or cut out a packet with a wrong time",
+			   c->path, c->packets, seconds(c->last_pause_ns));
+}
+
+/* The packet's time becomes the latest one, unless it is before that. */
+static int
+pass_time(struct capture *c, uint64_t time_ns, struct failure *failure)
+{
+	if (c->packets == 1 && begin(c, time_ns, failure) < 0)
+		return -1;
+	if (time_ns < c->first_ns + c->last_ns)
+		return step_back(c, c->first_ns + c->last_ns - time_ns, failure);
+	return step_forward(c, time_ns - c->first_ns, failure);
+}
+
+static int
+check_packet(const struct capture *c, const struct file_packet *packet, struct failure *failure)
+{
+	if (packet->link_type != LINK_TYPE_ETHERNET)
 		return failure_set(failure, EXIT_STATUS_CONFIG,
-				   "%s: packet %" PRIu64 " says that %u bytes of its %u were "
-				   "captured",
-				   c->path, c->packets, packet->captured, packet->bytes);
+				   "%s: packet %" PRIu64 " is of link type %" PRIu32
+				   "; only Ethernet (1) can be replayed",
+				   c->path, c->packets, packet->link_type);
 	if (packet->bytes > RTE_MBUF_DEFAULT_DATAROOM)
 		return failure_set(failure, EXIT_STATUS_CONFIG,
 				   "%s: packet %" PRIu64 " has %u bytes, more than %u; capture "
 				   "with TSO, GSO and GRO off",
 				   c->path, c->packets, packet->bytes, RTE_MBUF_DEFAULT_DATAROOM);
-	if (packet->now_ns >= CAPTURE_CLOCK_END_NS)
-		return failure_set(failure, EXIT_STATUS_CONFIG,
-				   "%s: packet %" PRIu64 " comes more than 78 hours after the "
-				   "first; the switch clock has 48 bits",
-				   c->path, c->packets);
 	return 0;
 }
 
-static int
-hand_over(struct capture *c, const struct pcap_pkthdr *header, const uint8_t *frame,
-	  capture_handler handle, void *context, struct failure *failure)
+/* The frame as it was sent: without its FCS, and without what was put behind it later. A stamper may
+ * add to a frame, and to the bytes captured, but not to its length.
+ */
+static struct capture_packet
+as_sent(struct capture *c, const struct file_packet *p)
 {
-	struct capture_packet packet = {
-		.frame = frame,
-		.captured = header->caplen,
-		.bytes = header->len,
-		.now_ns = switch_time(c, header),
-	};
+	uint32_t fcs_bytes = RTE_MIN(p->fcs_bytes, p->bytes);
+	uint32_t bytes = p->bytes - fcs_bytes;
+	struct capture_packet sent = {.frame = p->frame, .now_ns = c->last_ns};
+
+	sent.look = frame_look(p->frame, RTE_MIN(p->captured, bytes), bytes);
+	sent.captured = RTE_MIN(p->captured, sent.look.bytes);
+	c->fcs_packets += fcs_bytes > 0;
+	c->trailer_packets += sent.look.bytes < bytes || p->captured > p->bytes;
+	if (sent.look.reason != FRAME_LOOKED_AT)
+		c->not_looked_at[sent.look.reason]++;
+	return sent;
+}
+
+static int
+hand_over(struct capture *c, const struct file_packet *packet, capture_handler handle,
+	  void *context, struct failure *failure)
+{
+	struct capture_packet sent;
 
 	c->packets++;
-	if (check_packet(c, &packet, failure) < 0)
+	if (check_packet(c, packet, failure) < 0 || pass_time(c, packet->time_ns, failure) < 0)
 		return -1;
-	return handle(context, &packet);
+	sent = as_sent(c, packet);
+	return handle(context, &sent);
 }
 
 int
 capture_read(struct capture *c, capture_handler handle, void *context, struct failure *failure)
 {
-	pcap_t *pcap = open_capture(c->path, failure);
-	struct pcap_pkthdr *header;
-	const uint8_t *frame;
-	int next, result = 0;
+	struct capture_file *file = capture_file_open(c->path, failure);
+	struct file_packet packet;
+	int got, result = 0;
 
-	if (pcap == NULL)
+	if (file == NULL)
 		return -1;
 	*c = (struct capture){.path = c->path};
-	while (result == 0 && (next = pcap_next_ex(pcap, &header, &frame)) == 1)
-		result = hand_over(c, header, frame, handle, context, failure);
-	if (result == 0 && next != PCAP_ERROR_BREAK)
-		result = failure_set(failure, EXIT_STATUS_CONFIG,
-				     "%s: damaged after packet %" PRIu64 ": %s", c->path,
-				     c->packets, pcap_geterr(pcap));
-	pcap_close(pcap);
-	return result;
-}
-
-/* The key of the hash table: no padding that could differ. */
-struct packed_key {
-	uint32_t src, dst;
-	uint16_t sport, dport;
-	uint32_t protocol;
-};
-
-struct capture_flows {
-	struct rte_hash *hash;
-	struct flow_key *keys;
-	uint32_t n;
-	uint32_t capacity;
-};
-
-struct capture_flows *
-capture_flows_create(uint32_t capacity)
-{
-	struct rte_hash_parameters parameters = {
-		.name = "capture_flows",
-		.entries = capacity,
-		.key_len = sizeof(struct packed_key),
-		.hash_func = rte_jhash,
-	};
-	struct capture_flows *f = calloc(1, sizeof(*f));
-
-	if (f == NULL)
-		return NULL;
-	f->capacity = capacity;
-	f->keys = calloc(capacity, sizeof(*f->keys));
-	f->hash = rte_hash_create(&parameters);
-	if (f->keys == NULL || f->hash == NULL) {
-		capture_flows_destroy(f);
-		return NULL;
-	}
-	return f;
-}
-
-void
-capture_flows_destroy(struct capture_flows *f)
-{
-	rte_hash_free(f->hash);
-	free(f->keys);
-	free(f);
-}
-
-bool
-capture_flows_key(const uint8_t *frame, uint32_t bytes, struct flow_key *key)
-{
-	const uint8_t *l4 = frame + IPV4_END_OFFSET;
-
-	if (bytes < IPV4_END_OFFSET + 4 || get_be(frame + 12, 2) != 0x0800 ||
-	    frame[ETHERNET_BYTES] != 0x45)
-		return false;
-	key->protocol = frame[PROTOCOL_OFFSET];
-	if (key->protocol != PROTO_TCP && key->protocol != PROTO_UDP)
-		return false;
-	if (get_be(frame + FRAGMENT_OFFSET, 2) & FRAGMENT_OFFSET_MASK)
-		return false;
-	key->src = (uint32_t)get_be(frame + IPV4_SRC_OFFSET, 4);
-	key->dst = (uint32_t)get_be(frame + IPV4_DST_OFFSET, 4);
-	key->sport = (uint16_t)get_be(l4, 2);
-	key->dport = (uint16_t)get_be(l4 + 2, 2);
-	return true;
-}
-
-bool
-capture_flows_is_sound(const uint8_t *frame, uint32_t captured, uint32_t bytes)
-{
-	bool is_tcp = frame[PROTOCOL_OFFSET] == PROTO_TCP;
-	uint32_t minimum = is_tcp ? TCP_BYTES : UDP_BYTES;
-	uint32_t total = (uint32_t)get_be(frame + TOTAL_BYTES_OFFSET, 2);
-	uint32_t l4 = UDP_BYTES;
-
-	if (is_tcp)
-		l4 = captured > DATA_OFFSET ? 4u * (frame[DATA_OFFSET] >> 4) : 0;
-	return l4 >= minimum && total >= IPV4_BYTES + l4 && bytes >= ETHERNET_BYTES + total;
-}
-
-static struct packed_key
-pack(const struct flow_key *k, bool reverse)
-{
-	return (struct packed_key){
-		.src = reverse ? k->dst : k->src,
-		.dst = reverse ? k->src : k->dst,
-		.sport = reverse ? k->dport : k->sport,
-		.dport = reverse ? k->sport : k->dport,
-		.protocol = k->protocol,
-	};
-}
-
-static bool
-knows(const struct capture_flows *f, const struct flow_key *key, bool reverse)
-{
-	struct packed_key packed = pack(key, reverse);
-
-	return rte_hash_lookup(f->hash, &packed) >= 0;
-}
-
-int
-capture_flows_add(struct capture_flows *f, const struct flow_key *key)
-{
-	struct packed_key packed = pack(key, false);
-
-	if (knows(f, key, false) || knows(f, key, true))
-		return 0;
-	if (f->n == f->capacity || rte_hash_add_key(f->hash, &packed) < 0)
-		return -ENOSPC;
-	f->keys[f->n++] = *key;
-	return 0;
-}
-
-bool
-capture_flows_is_reverse(const struct capture_flows *f, const struct flow_key *key)
-{
-	return !knows(f, key, false) && knows(f, key, true);
-}
-
-uint32_t
-capture_flows_count(const struct capture_flows *f)
-{
-	return f->n;
-}
-
-const struct flow_key *
-capture_flows_at(const struct capture_flows *f, uint32_t flow)
-{
-	return &f->keys[flow];
+	while (result == 0 && (got = capture_file_next(file, &packet, failure)) == 1)
+		result = hand_over(c, &packet, handle, context, failure);
+	capture_file_close(file);
+	return result < 0 ? result : got;
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "capture.h"
+#include "flows.h"
 #include "pipeline/registers.h"
 #include "results.h"
+#include "stand_in.h"
 #include "virtual/driver.h"
 
 #define LANE 0
@@ -18,19 +20,20 @@ struct replay {
 	struct capture capture;
 	struct capture_flows *flows;
 	struct results results;
+	uint64_t departed; /* through the queue */
 };
+
+#define REASON_NAME(identifier, name) name,
+static const char *const reason_names[N_FRAME_REASONS] = {FRAME_REASONS(REASON_NAME)};
 
 /* The first look, before anything is written: every packet and its flow. */
 static int
 survey_packet(void *context, const struct capture_packet *packet)
 {
 	struct replay *r = context;
-	struct flow_key key;
 
-	if (!capture_flows_key(packet->frame, packet->captured, &key) ||
-	    !capture_flows_is_sound(packet->frame, packet->captured, packet->bytes))
-		return 0;
-	if (capture_flows_add(r->flows, &key) == 0)
+	if (packet->look.reason != FRAME_LOOKED_AT ||
+	    capture_flows_add(r->flows, &packet->look.tuple) == 0)
 		return 0;
 	return failure_set(r->failure, EXIT_STATUS_CONFIG, "%s: more than %u flows",
 			   r->capture.path, r->driver.dp.config.flow_capacity);
@@ -42,10 +45,12 @@ program_flows(struct replay *r)
 	uint32_t n = capture_flows_count(r->flows);
 	int error = 0;
 
-	for (uint32_t flow = 0; !error && flow < n; flow++)
-		error = registers_flow_add(r->driver.dp.loops[0].pipeline,
-					   capture_flows_at(r->flows, flow),
+	for (uint32_t flow = 0; !error && flow < n; flow++) {
+		struct flow_key key = stand_in_key(flow, capture_flows_at(r->flows, flow));
+
+		error = registers_flow_add(r->driver.dp.loops[0].pipeline, &key,
 					   &(struct flow_action){.lane = LANE, .flow = flow});
+	}
 	if (!error)
 		error = pipeline_commit(r->driver.dp.loops[0].pipeline);
 	return error ? failure_set(r->failure, EXIT_STATUS_TARGET,
@@ -53,21 +58,14 @@ program_flows(struct replay *r)
 		       0;
 }
 
-static struct rte_mbuf *
-make_mbuf(struct replay *r, const struct capture_packet *packet)
+static void
+take_departure(struct replay *r, struct rte_mbuf *mbuf)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(r->driver.dp.loops[0].pool);
-	uint8_t *data = mbuf ? (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)packet->bytes) : NULL;
+	uint32_t captured;
 
-	if (data == NULL) {
-		rte_pktmbuf_free(mbuf);
-		return NULL;
-	}
-	/* Of a capture that was cut short only the length is whole. */
-	memcpy(data, packet->frame, packet->captured);
-	memset(data + packet->captured, 0, packet->bytes - packet->captured);
-	mbuf->hash.usr = packet->captured;
-	return mbuf;
+	if (stand_in_undo(mbuf, &captured))
+		r->departed++;
+	results_departure(&r->results, mbuf, captured, r->driver.now_ns);
 }
 
 /* What leaves now. */
@@ -79,7 +77,7 @@ take_frames(struct replay *r)
 
 	while ((mbuf = virtual_driver_take(&r->driver, &id)) != NULL) {
 		if (id == WIRE_RECEIVERS)
-			results_departure(&r->results, mbuf, r->driver.now_ns);
+			take_departure(r, mbuf);
 		rte_pktmbuf_free(mbuf);
 	}
 }
@@ -112,19 +110,19 @@ static int
 replay_packet(void *context, const struct capture_packet *packet)
 {
 	struct replay *r = context;
-	enum wire_id wire = WIRE_SENDERS;
-	struct rte_mbuf *mbuf = make_mbuf(r, packet);
-	struct flow_key key;
+	struct rte_mempool *pool = r->driver.dp.loops[0].pool;
+	int flow = capture_flows_find(r->flows, &packet->look.tuple, false);
+	bool reverse = flow < 0 && capture_flows_find(r->flows, &packet->look.tuple, true) >= 0;
+	struct rte_mbuf *mbuf = flow >= 0 && packet->look.reason == FRAME_LOOKED_AT ?
+					stand_in_make(packet, (uint32_t)flow, pool) :
+					stand_in_none(packet, pool);
 
 	if (mbuf == NULL)
 		return failure_set(r->failure, EXIT_STATUS_HOST,
 				   "out of packet buffers after %" PRIu64
 				   " packets; raise queue_packets",
 				   r->capture.packets - 1);
-	if (capture_flows_key(packet->frame, packet->captured, &key) &&
-	    capture_flows_is_reverse(r->flows, &key))
-		wire = WIRE_RECEIVERS;
-	receive_at(r, wire, mbuf, packet->now_ns);
+	receive_at(r, reverse ? WIRE_RECEIVERS : WIRE_SENDERS, mbuf, packet->now_ns);
 	return 0;
 }
 
@@ -146,16 +144,36 @@ add_registers(struct replay *r, uint32_t flow, json_t *json)
 static int
 add_flow(struct replay *r, uint32_t flow, json_t *flows)
 {
-	const struct flow_key *k = capture_flows_at(r->flows, flow);
-	char src[INET_ADDRSTRLEN], dst[INET_ADDRSTRLEN];
-	struct in_addr src_addr = {htonl(k->src)}, dst_addr = {htonl(k->dst)};
+	const struct flow_tuple *t = capture_flows_at(r->flows, flow);
+	int family = t->version == 6 ? AF_INET6 : AF_INET;
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
 	json_t *json = json_pack("{s:i, s:s, s:s, s:i, s:i, s:i}", "flow", (int)flow, "src",
-				 inet_ntop(AF_INET, &src_addr, src, sizeof(src)), "dst",
-				 inet_ntop(AF_INET, &dst_addr, dst, sizeof(dst)), "sport",
-				 (int)k->sport, "dport", (int)k->dport, "proto", (int)k->protocol);
+				 inet_ntop(family, t->src, src, sizeof(src)), "dst",
+				 inet_ntop(family, t->dst, dst, sizeof(dst)), "sport",
+				 (int)t->sport, "dport", (int)t->dport, "proto", (int)t->protocol);
 
 	json_array_append_new(flows, json);
 	return add_registers(r, flow, json);
+}
+
+/* How the capture was understood. */
+static void
+add_reading(const struct capture *c, json_t *summary)
+{
+	json_t *reasons = json_object();
+
+	for (size_t i = 0; i < N_FRAME_REASONS; i++)
+		json_object_set_new(reasons, reason_names[i],
+				    json_integer((json_int_t)c->not_looked_at[i]));
+	json_object_update_new(
+		summary, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
+				   (json_int_t)c->packets, "first_ns", (json_int_t)c->first_ns,
+				   "times_backwards", (json_int_t)c->backwards, "furthest_back_ns",
+				   (json_int_t)c->furthest_back_ns, "longest_pause_ns",
+				   (json_int_t)c->longest_pause_ns, "longest_pause_packet",
+				   (json_int_t)c->longest_pause_packet, "fcs_packets",
+				   (json_int_t)c->fcs_packets, "trailer_packets",
+				   (json_int_t)c->trailer_packets, "not_looked_at", reasons));
 }
 
 static int
@@ -165,15 +183,12 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	json_t *flows = json_array();
 
 	traffic_manager_stats(&r->driver.dp.loops[0].bottleneck.tm, LANE, &queue);
-	json_object_update_new(summary,
-			       json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
-					 (json_int_t)r->capture.packets, "departed",
-					 (json_int_t)r->results.departed, "dropped",
-					 (json_int_t)queue.dropped_packets, "postcards",
-					 (json_int_t)postcards->written, "peak_queue_bytes",
-					 (json_int_t)queue.peak_bytes, "times_backwards",
-					 (json_int_t)r->capture.backwards, "first_ns",
-					 (json_int_t)r->capture.first_ns, "flows", flows));
+	add_reading(&r->capture, summary);
+	json_object_update_new(
+		summary, json_pack("{s:I, s:I, s:I, s:I, s:o}", "departed", (json_int_t)r->departed,
+				   "dropped", (json_int_t)queue.dropped_packets, "postcards",
+				   (json_int_t)postcards->written, "peak_queue_bytes",
+				   (json_int_t)queue.peak_bytes, "flows", flows));
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
 		if (add_flow(r, flow, flows) < 0)
 			return -1;

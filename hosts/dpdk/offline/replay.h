@@ -4,7 +4,7 @@
  *
  * Every TCP or UDP 5-tuple is a flow, numbered in the order of its first
  * packet; one whose opposite direction was seen first is that flow's reverse
- * direction and passes unshaped, as does what belongs to no flow. The delay line
+ * direction and passes unshaped, as does what is not looked at (frame.h). The delay line
  * delays nothing: the capture's times are arrival times at the switch.
  */
 #ifndef NASHBED_REPLAY_H

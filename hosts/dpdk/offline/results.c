@@ -56,17 +56,17 @@ results_open(struct results *r, struct failure *failure)
 }
 
 void
-results_departure(struct results *r, struct rte_mbuf *mbuf, uint64_t departure_ns)
+results_departure(struct results *r, struct rte_mbuf *mbuf, uint32_t captured,
+		  uint64_t departure_ns)
 {
 	uint64_t t = r->first_ns + departure_ns;
 	struct pcap_pkthdr header = {
 		.ts = {.tv_sec = (time_t)(t / SECOND_NS), .tv_usec = (suseconds_t)(t % SECOND_NS)},
-		.caplen = mbuf->hash.usr,
+		.caplen = captured,
 		.len = mbuf->pkt_len,
 	};
 
 	pcap_dump((uint8_t *)r->departures, &header, rte_pktmbuf_mtod(mbuf, uint8_t *));
-	r->departed++;
 }
 
 /* 0 or the errno of a write that failed, now or before. */

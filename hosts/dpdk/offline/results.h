@@ -18,7 +18,6 @@ struct results {
 	const char *folder;
 	uint64_t first_ns; /* since 1970; switch time 0 */
 	pcap_dumper_t *departures;
-	uint64_t departed;
 };
 
 /* Make the folder, unless it exists, and the files. The collector of the postcards, which is the
@@ -26,8 +25,9 @@ struct results {
  */
 struct collector *results_open(struct results *r, struct failure *failure);
 
-/* A packet that left for the receivers; mbuf->hash.usr of its bytes are from the capture. */
-void results_departure(struct results *r, struct rte_mbuf *mbuf, uint64_t departure_ns);
+/* A packet that left for the receivers; `captured` of its bytes are from the capture. */
+void results_departure(struct results *r, struct rte_mbuf *mbuf, uint32_t captured,
+		       uint64_t departure_ns);
 
 /* Close the departures; postcards are the collector's statistics after its end. */
 int results_finish(struct results *r, const struct collector_stats *postcards,

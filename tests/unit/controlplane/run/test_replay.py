@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.store.postcards import POSTCARDS
-from tests.support.capture import tcp_capture
+from tests.support.capture import raw_capture, tcp_capture
+from tests.support.made_frames import Flow, make, not_looked_at
 from tests.unit.controlplane.conftest import SCENARIO
 
 pytestmark = pytest.mark.dataplane
@@ -107,3 +108,62 @@ def test_what_a_replay_refuses(
     scenario.write_text(SCENARIO.replace("sweep: {", "sweep: {buffer: [1bdp, 2bdp], "))
     assert replay(capture, scenario, out.with_name("out2")) == 2
     assert "makes 2 settings; a replay needs exactly one" in capsys.readouterr().err
+
+
+def write_pcap(path: Path, packets: list[tuple[int, bytes]]) -> None:
+    path.write_bytes(raw_capture([(1_700_000_000 * 10**9 + t, frame) for t, frame in packets]))
+
+
+SEGMENT = make(Flow(0), 1000)
+ARP = not_looked_at(make(Flow(0), 60), "not_ip").data
+ICMP = not_looked_at(make(Flow(0), 100), "other_protocol").data
+
+
+def test_what_is_not_looked_at_is_a_line_and_in_the_json(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture, scenario, out = files
+    write_pcap(capture, [(0, SEGMENT.data), (1, ARP), (2, ICMP), (3, ARP)])
+    assert replay(capture, scenario, out) == 0
+    said = capsys.readouterr()
+    assert said.out == f"4 packets, 1 departed, 0 dropped, 3 passed unshaped: {out}\n"
+    assert said.err == (
+        f"{capture}: 3 of 4 packets were not looked at, because 2 are not IP, 1 are neither TCP nor"
+        " UDP; they passed the queue by\n"
+    )
+    command = ["replay", str(capture), "--scenario", str(scenario), "--out", str(out), "--json"]
+    assert run(command) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["departed"], answer["dropped"], answer["packets"]) == (1, 0, 4)
+    assert answer["not_looked_at"] == {
+        "not_ip": 2, "other_protocol": 1, "later_fragment": 0, "malformed": 0, "cut_short": 0
+    }  # fmt: skip
+
+
+def test_a_capture_of_which_nothing_is_looked_at_is_refused(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_pcap(files[0], [(0, ARP), (1, ARP)])
+    assert replay(*files) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "none of its 2 packets was looked at, because 2 are not IP; a replay needs TCP" in said
+    assert not files[2].exists()
+
+
+def test_what_was_done_to_packets_and_their_times_is_told(
+    files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    minute = 60 * 10**9
+    stamped = SEGMENT.data + bytes(16)
+    write_pcap(files[0], [(5000, stamped), (0, stamped), (2 * minute, SEGMENT.data)])
+    assert replay(*files) == 0
+    lines = [line.removeprefix(f"{files[0]}: ") for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "a trailer was taken off 2 packets: what is behind the end of IP's packet and of Ethernet's"
+        " padding was not sent",
+        "1 packets have times before an earlier one's, by up to 5 us; they come at that one's time "
+        "(sort them with reordercap)",
+        "packet 3 comes 119.999995 s after those before it; if a clock was set there, cut the "
+        "capture in two with editcap",
+    ]
