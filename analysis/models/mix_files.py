@@ -246,8 +246,9 @@ class MixTable:
 def mix_table(runs: Iterable[RunMeasures]) -> MixTable:
     """Every mix of CUBIC and one other CCA, as means over valid trials.
 
-    What the gates let pass is "ok": a published mix that is not had flows that did not overlap, or
-    more goodput than the link carries, which `flows_overlapped` and `window_goodput` refuse. A mix of CUBIC alone has a row for each other CCA of its run: it is an end of each line.
+    A mix of CUBIC alone has a row for each other CCA of its run: it is an end of each line. All are
+    "ok": what makes a published mix invalid, the gates have refused (`flows_overlapped`,
+    `window_goodput`).
 
     Args:
         runs: Measures of runs, in the order of the rows.

@@ -51,7 +51,7 @@ class StreamCoverage:
 
     @property
     def behind_holes(self) -> int:
-        """Bytes that a receiver has and cannot hand over yet, for something before them is missing."""
+        """Bytes that a receiver cannot hand over yet: something before them is missing."""
         return int(np.sum(self._islands[:, 1] - self._islands[:, 0]))
 
     @property

@@ -667,7 +667,7 @@ def test_of_transfers_only_those_that_were_connected_are_read_back(
 def test_without_postcards_sinks_read_no_more_than_the_link_carries(
     trial: TrialMeasurement, read: int, value: float
 ) -> None:
-    """100 Mbit/s for 300 ms: 3.75 MB. What is read by the beginning or after the end is not in it."""
+    """100 Mbit/s for 300 ms: 3.75 MB. What is read outside it does not count."""
     records = np.zeros(4, GOODPUT)
     records["t_ns"] = np.array([100, 101, 400, 401]) * MS
     records["bytes"] = 9_000_000, read - 1000, 1000, 9_000_000
