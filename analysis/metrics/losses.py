@@ -48,7 +48,8 @@ PER_FLOW_LOSS = Metric(
     title="Loss rate per flow",
     unit="1",
     scope="flow",
-    definition="The flow's packets dropped by the queue, of those that arrived in the window.",
+    definition="The flow's packets dropped by the queue, or by a policer in front of it, of those "
+    "that arrived in the window.",
     source="nashbed",
     compute=_loss_of_flows,
 )
@@ -57,7 +58,8 @@ LOSS = Metric(
     title="Loss rate",
     unit="1",
     scope="trial",
-    definition="Packets dropped by the queue, of all that arrived in the window.",
+    definition="Packets dropped by the queue, or by a policer in front of it, of all that arrived "
+    "in the window.",
     source="nashbed",
     compute=_loss_of_trial,
 )
@@ -69,8 +71,9 @@ REASON_WORDS = {
     "overflow": "out of the queue, to make room for a packet of another queue",
     "queue_limit": "because their own one of several queues was at its limit",
     "threshold": "because their queue was at the threshold that the memory's policy gave it",
+    "policer": "by the policer in front of the queue",
 }
-"""Reason -> what is said of packets that were dropped for it; a policer's are not the queue's."""
+"""Reason -> what is said of packets that were dropped for it."""
 
 
 def loss_rate_by_reason(
@@ -94,7 +97,8 @@ def _rate_of(reason: str) -> Callable[[TrialData], float]:
         queue = trial.need_queue()
         if queue.dropped_by_reason is None:
             raise NotMeasuredError(
-                "drops have reasons in postcards of queues that mark or drop by more than a limit"
+                "drops have reasons in postcards of queues that mark or drop by more than a limit, "
+                "or have a policer in front"
             )
         rates = loss_rate_by_reason(queue.dropped_by_reason, queue.arrived_packets)
         return float(rates[DROP_REASONS.index(reason)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from nashbed.controlplane.store.parquet import Arrays
@@ -52,9 +52,14 @@ def _longest_wait_ns(chosen: Selection) -> int:
 
 
 class Retransmissions:
-    """Tells which packets bring payload that their flow has brought before, dropped or not."""
+    """Tells which packets bring payload that their flow has brought before, dropped or not.
 
-    def __init__(self) -> None:
+    Args:
+        datagrams: Flows whose packets have no sequence numbers, and are sent once.
+    """
+
+    def __init__(self, datagrams: Collection[int] = ()) -> None:
+        self._datagrams = datagrams
         self._reached: dict[int, int] = {}
 
     def among(self, cards: Arrays) -> NDArray[np.bool_]:
@@ -64,7 +69,7 @@ class Retransmissions:
             cards: The next postcards in the order of arrival.
         """
         found = np.zeros(len(cards["flow"]), bool)
-        for flow in np.unique(cards["flow"]).tolist():
+        for flow in set(np.unique(cards["flow"]).tolist()).difference(self._datagrams):
             rows = np.flatnonzero((cards["flow"] == flow) & (cards["payload_bytes"] > 0))
             if len(rows):
                 found[rows] = self._of(flow, {name: cards[name][rows] for name in _NEEDED})

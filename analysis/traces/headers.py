@@ -1,13 +1,14 @@
-"""Ethernet, IPv4 and TCP headers made from postcards, and the checksum of IPv4.
+"""Ethernet, IPv4, TCP and UDP headers made from postcards, and the checksum of IPv4.
 
 A postcard has a packet's length, payload, TCP sequence number and flags, its flow, and whether it
 was ECN-capable and marked. All else is made up: MAC addresses, IP addresses and ports by the flow's
 number, TTL, window, an acknowledgement number of 0, and TCP options of the right length that are
-zero, so empty. There is no payload.
+zero, so empty. UDP has no checksum, which IPv4 permits. There is no payload.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from ipaddress import IPv4Address
 
 import numpy as np
@@ -42,7 +43,16 @@ _TCP = np.dtype(
         ("urgent", ">u2"), ("options", "u1", (LARGEST_TCP - TCP,)),
     ]
 )  # fmt: skip
-_FRAME = np.dtype([("mac", "u1", (ETHERNET,)), ("ip", _IPV4), ("tcp", _TCP)])
+_UDP = np.dtype([("source", ">u2"), ("destination", ">u2"), ("length", ">u2"), ("checksum", ">u2")])
+_FRAME = np.dtype(
+    {
+        "names": ["mac", "ip", "tcp", "udp"],
+        "formats": [("u1", (ETHERNET,)), _IPV4, _TCP, _UDP],
+        "offsets": [0, ETHERNET, ETHERNET + IPV4, ETHERNET + IPV4],
+    }
+)
+
+_USED = ("flow", "payload_bytes", "tcp_seq", "tcp_flags")
 
 
 class Frames:
@@ -51,18 +61,23 @@ class Frames:
     Args:
         cards: Postcards: `flow`, `packet_bytes`, `payload_bytes`, `tcp_seq`, `tcp_flags`, `kind`,
             `marks`.
+        datagrams: Flows that are UDP; all others are TCP.
 
     Attributes:
         length: Bytes of each frame's headers.
     """
 
-    def __init__(self, cards: Arrays) -> None:
-        tcp_bytes = _tcp_bytes(cards)
-        frames = np.zeros(len(tcp_bytes), _FRAME)
+    def __init__(self, cards: Arrays, datagrams: Collection[int] = ()) -> None:
+        is_udp = np.isin(cards["flow"], list(datagrams))
+        above_ip = np.where(is_udp, UDP, _tcp_bytes(cards))
+        frames = np.zeros(len(above_ip), _FRAME)
         frames["mac"] = np.frombuffer(MAC_RECEIVER + MAC_SENDER + b"\x08\x00", np.uint8)
-        _fill_ip(frames["ip"], cards, tcp_bytes)
-        _fill_tcp(frames["tcp"], cards, tcp_bytes)
-        self.length: list[int] = (ETHERNET + IPV4 + tcp_bytes).tolist()
+        _fill_ip(frames["ip"], cards, above_ip, np.where(is_udp, PROTOCOL_UDP, PROTOCOL_TCP))
+        for name, fill, which in (("tcp", _fill_tcp, ~is_udp), ("udp", _fill_udp, is_udp)):
+            headers = frames[name][which]
+            fill(headers, {column: cards[column][which] for column in _USED}, above_ip[which])
+            frames[name][which] = headers
+        self.length: list[int] = (ETHERNET + IPV4 + above_ip).tolist()
         self._bytes = frames.tobytes()
 
     def frame(self, n: int) -> bytes:
@@ -114,17 +129,31 @@ def _tcp_bytes(cards: Arrays) -> NDArray[np.int64]:
     return np.where(whole, left, TCP)
 
 
-def _fill_ip(ip: NDArray[np.void], cards: Arrays, tcp_bytes: NDArray[np.int64]) -> None:
+def _fill_ip(
+    ip: NDArray[np.void],
+    cards: Arrays,
+    above_ip: NDArray[np.int64],
+    protocol: NDArray[np.int64],
+) -> None:
     flow = cards["flow"].astype(np.int64)
-    ip["version"], ip["ttl"], ip["protocol"] = 0x45, TTL, PROTOCOL_TCP
+    ip["version"], ip["ttl"], ip["protocol"] = 0x45, TTL, protocol
     ip["fragment"], ip["tos"] = DONT_FRAGMENT, ecn_field(cards)
-    ip["length"] = IPV4 + tcp_bytes + cards["payload_bytes"]
+    ip["length"] = IPV4 + above_ip + cards["payload_bytes"]
     ip["source"], ip["destination"] = SENDERS + flow, RECEIVERS + flow
     ip["checksum"] = ip_checksum(ip)
 
 
+def _fill_ports(header: NDArray[np.void], cards: Arrays) -> None:
+    header["source"] = FIRST_PORT + cards["flow"].astype(np.int64) % PORTS
+    header["destination"] = SINK_PORT
+
+
 def _fill_tcp(tcp: NDArray[np.void], cards: Arrays, tcp_bytes: NDArray[np.int64]) -> None:
-    tcp["source"] = FIRST_PORT + cards["flow"].astype(np.int64) % PORTS
-    tcp["destination"] = SINK_PORT
+    _fill_ports(tcp, cards)
     tcp["seq"], tcp["flags"] = cards["tcp_seq"], cards["tcp_flags"]
     tcp["offset"], tcp["window"] = (tcp_bytes // 4) << 4, WINDOW
+
+
+def _fill_udp(udp: NDArray[np.void], cards: Arrays, udp_bytes: NDArray[np.int64]) -> None:
+    _fill_ports(udp, cards)
+    udp["length"] = udp_bytes + cards["payload_bytes"]

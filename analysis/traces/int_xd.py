@@ -102,7 +102,7 @@ def write_int_xd(chosen: Selection, path: Path) -> dict[str, int]:
         file = CaptureFile(raw, comment, application())
         file.interface("reports", "telemetry reports of the bottleneck", 0, 0)
         for cards in chosen.chosen_postcards("reports"):
-            frames = Frames(cards)
+            frames = Frames(cards, chosen.datagrams)
             columns = ("kind", "marks", "queue_bytes", "enqueue_ns", "dequeue_ns")
             rows = zip(*(cards[name].tolist() for name in columns), strict=True)
             for n, (kind, marks, queue, enqueue, dequeue) in enumerate(rows):

@@ -19,8 +19,8 @@ SYNTHESISED = (
     "payload lengths, flow numbers, and that the bottleneck set CE, where it can; ECT(0) then "
     "stands for any other ECN-capable packet. Made up: MAC and IP addresses and ports (10.1.0.1 + "
     "flow, port 10000 + flow, to 10.2.0.1 + flow, port 5201), TTL, IP ID, TCP acknowledgement "
-    "number, window, checksum and options. Payload is not kept; acknowledgements crossed no "
-    "bottleneck."
+    "number, window, checksum and options; UDP, of flows that are datagrams, has no checksum. "
+    "Payload is not kept; acknowledgements crossed no bottleneck."
 )
 
 
@@ -59,7 +59,7 @@ def write_pcapng(chosen: Selection, path: Path) -> dict[str, int]:
         file.interface("bottleneck", "packets that left the queue", speed, LARGEST)
         file.interface("dropped", "packets that the queue dropped", speed, LARGEST)
         for cards in chosen.chosen_postcards("packets"):
-            frames, base = Frames(cards), chosen.base_ns
+            frames, base = Frames(cards, chosen.datagrams), chosen.base_ns
             columns = (
                 "kind",
                 "flow",

@@ -6,7 +6,7 @@ for each flow, and one for the bottleneck.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -218,7 +218,8 @@ def _write_postcards(
     trace: TraceFile, chosen: Selection, flows: dict[int, int]
 ) -> tuple[QueueCourse, dict[str, int]]:
     tracks = {flow: trace.track("packets", parent) for flow, parent in flows.items()}
-    again, queue, counts = Retransmissions(), None, dict.fromkeys((DROP, RETRANSMISSION, MARK), 0)
+    again, queue = Retransmissions(chosen.datagrams), None
+    counts = dict.fromkeys((DROP, RETRANSMISSION, MARK), 0)
     for cards in by_arrival(chosen, "drops, marks and retransmissions"):
         if not len(cards["flow"]):
             continue
@@ -233,20 +234,29 @@ def _write_postcards(
             for name, which in happened.items():
                 if which[n]:
                     counts[name] += 1
-                    _instant(trace, tracks, cards, n, name)
+                    _instant(trace, tracks, cards, n, name, chosen.datagrams)
     course = QueueCourse(np.zeros(0, np.int64), np.zeros(0)) if queue is None else queue.course()
     return course, {f"{name}s": count for name, count in counts.items()}
 
 
-def _instant(trace: TraceFile, tracks: dict[int, int], cards: Arrays, n: int, name: str) -> None:
+def _instant(
+    trace: TraceFile,
+    tracks: dict[int, int],
+    cards: Arrays,
+    n: int,
+    name: str,
+    datagrams: Collection[int],
+) -> None:
     """A drop and a mark were when the packet left, a retransmission when it arrived."""
+    flow = int(cards["flow"][n])
     at = cards["enqueue_ns" if name == RETRANSMISSION else "dequeue_ns"]
     why = {"reason": reason_of(int(cards["marks"][n]))} if name == DROP else {}
+    which = {} if flow in datagrams else {"tcp_seq": int(cards["tcp_seq"][n])}
     trace.instant(
-        tracks[int(cards["flow"][n])],
+        tracks[flow],
         int(at[n]),
         name,
-        tcp_seq=int(cards["tcp_seq"][n]),
+        **which,
         packet_bytes=int(cards["packet_bytes"][n]),
         queue_bytes=int(cards["queue_bytes"][n]),
         **why,

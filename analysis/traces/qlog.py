@@ -44,6 +44,8 @@ METRICS, STATE, DROPPED, ECN_STATE, MARKED = (
     )
 )
 NO_SSTHRESH, NO_RTT_US, UNLIMITED = 2**31 - 1, 2**32 - 1, 2**64 - 1
+SAMPLED_TCP = "A TCP flow: the sender's TCP_INFO, sampled, as QUIC's recovery events"
+DATAGRAMS = "A flow of UDP datagrams, without any congestion control"
 Event = tuple[int, str, JsonObject]
 """Time after t0 in ns, name, data."""
 
@@ -67,7 +69,7 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
             parts = merge(
                 _metrics(_of(samples, flow)),
                 _states(chosen.control[flow], _of(samples, flow)),
-                _packets(_of(packets, flow)),
+                _packets(_of(packets, flow), numbered=flow not in chosen.datagrams),
                 key=lambda event: event[0],
             )
             for t_ns, name, data in parts:
@@ -84,15 +86,15 @@ def _record(file: TextIO, what: JsonObject) -> None:
 def _head(chosen: Selection, flow: int) -> JsonObject:
     record = chosen.trial.record
     kept = "all drops and CE marks" if chosen.trial.has("postcards") else "no drops or marks"
+    what = DATAGRAMS if flow in chosen.datagrams else SAMPLED_TCP
     began = datetime.fromtimestamp(chosen.base_ns / NS_PER_S, UTC)
     return {
         "file_schema": FILE_SCHEMA,
         "serialization_format": SERIALIZATION,
         "title": f"{record.id}, {chosen.name(flow)}",
         "description": (
-            "A TCP flow: the sender's TCP_INFO, sampled, as QUIC's recovery events, with "
-            f"{kept} at the bottleneck as packet_dropped and udp_datagrams_received. No other "
-            "event of QUIC is claimed."
+            f"{what}, with {kept} at the bottleneck as packet_dropped and udp_datagrams_received. "
+            "No other event of QUIC is claimed."
         ),
         "trace": {
             "title": chosen.name(flow),
@@ -196,7 +198,8 @@ def _states(control: str, samples: Arrays) -> Iterator[Event]:
         old = new
 
 
-def _packets(noted: Arrays) -> Iterator[Event]:
+def _packets(noted: Arrays, *, numbered: bool) -> Iterator[Event]:
+    """Drops, marks and ECN; with TCP's sequence numbers where packets have any."""
     if not noted:
         return
     columns = ("dequeue_ns", "kind", "marks", "first", "packet_bytes", "payload_bytes", "tcp_seq",
@@ -208,8 +211,9 @@ def _packets(noted: Arrays) -> Iterator[Event]:
         if first:
             yield t_ns, ECN_STATE, {"new": "capable"}
         if kind == KIND_DROPPED:
-            details = {"at": "bottleneck", "tcp_seq": tcp_seq, "queue_bytes": queue,
-                       "postcard": seq, "reason": reason_of(marks)}  # fmt: skip
+            details = {"at": "bottleneck", **({"tcp_seq": tcp_seq} if numbered else {}),
+                       "queue_bytes": queue, "postcard": seq,
+                       "reason": reason_of(marks)}  # fmt: skip
             yield t_ns, DROPPED, {"raw": raw, "trigger": "general", "details": details}
         elif marks & MARK_CE:
             yield t_ns, MARKED, {"count": 1, "raw": [raw], "ecn": ["CE"]}

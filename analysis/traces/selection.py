@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
+from nashbed.controlplane.contract.applications import UDP
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.parquet import Arrays
@@ -66,6 +67,11 @@ class Selection:
                 f"{self.trial.id}: has no flow {missing[0]}; its flows are 0 to {len(names) - 1}"
             )
         return {flow: names[flow] for flow in self.flows or sorted(names)}
+
+    @cached_property
+    def datagrams(self) -> frozenset[int]:
+        """Those of the exported flows that are datagrams: no postcard says so itself."""
+        return frozenset(flow for flow, control in self.control.items() if control == UDP)
 
     @cached_property
     def base_ns(self) -> int:

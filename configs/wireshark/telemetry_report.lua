@@ -87,6 +87,17 @@ local function add_metadata(buffer, tree, bits)
 	if at < buffer:len() then tree:add(f.domain_data, buffer(at)) end
 end
 
+-- A report has only the head of its packet; dissectors are given the length that IPv4 states.
+local function whole(buffer, name)
+	local length = name == "ip" and buffer:len() >= 4 and buffer(2, 2):uint() or 0
+	if length <= buffer:len() then
+		return buffer:tvb()
+	end
+	local bytes = buffer:bytes()
+	bytes:set_size(length)
+	return bytes:tvb("Packet, zeros behind its head")
+end
+
 local function add_inner(buffer, pinfo, tree, kind)
 	if buffer:len() == 0 then return end
 	local name = INNER_DISSECTORS[kind]
@@ -94,7 +105,7 @@ local function add_inner(buffer, pinfo, tree, kind)
 		tree:add(f.inner, buffer)
 		return
 	end
-	Dissector.get(name):call(buffer:tvb(), pinfo, tree)
+	Dissector.get(name):call(whole(buffer, name), pinfo, tree)
 end
 
 -- One individual report; returns the bytes that it has, or nothing where it is cut off.

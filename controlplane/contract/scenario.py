@@ -328,6 +328,9 @@ class Gates(ContractModel):
             `auto` is a quarter of the sampling interval.
         overlap: Every flow must send, or have data to send, within this share of the measured
             window, both at its beginning and at its end.
+        window_goodput: Bound on the payload that the sinks read in the measured window though it
+            had left the bottleneck before, or did not although it left in it, as a share of what
+            left in it; `auto` is 10 %.
     """
 
     round_trip_error: Literal["auto"] | Share = "auto"
@@ -337,6 +340,7 @@ class Gates(ContractModel):
     loop_gap: Literal["auto"] | Duration = "auto"
     sampling_lateness: Literal["auto"] | Duration = "auto"
     overlap: Share = Share(250_000_000)
+    window_goodput: Literal["auto"] | Share = "auto"
 
 
 class ReferenceSeries(Place):

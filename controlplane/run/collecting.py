@@ -144,7 +144,7 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
     alive = SocketSightings(evidence.edges)
     yield Stage([samples], [evidence.limits, alive], write_flow_samples)
     sightings = [SinkSightings(evidence.edges)] if evidence.postcards is None else []
-    yield Stage([goodput], sightings, write_goodput)
+    yield Stage([goodput], [evidence.read, *sightings], write_goodput)
     if (folder / CONSTANTS.segments_file).exists():
         yield Stage([read_segments(folder, t0_ns)], [], write_segments)
     if (folder / CONSTANTS.sent_file).exists():

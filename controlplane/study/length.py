@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from ..contract.course import OffsetStart, OrderedStart, SettledDuration
 from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
+from ..contract.trial import Setting
 from ..contract.units import NS_PER_S, Duration
 from ..machine.log import ShowStep
 
@@ -39,12 +40,14 @@ class LengthAnswer(ContractModel):
         settings: Settings that it speaks of.
         looked_at: What it says of those that were looked at.
         advice: What to write so that all settings are measured once settled; null: no need.
+        short_windows: Settings whose measured window is shorter than their full queue, in words.
     """
 
     problem: str | None
     settings: int
     looked_at: tuple[SerializeAsAny[ContractModel], ...]
     advice: str | None
+    short_windows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,14 @@ class TrialLengths:
         found: Of the settings that were looked at.
         settings: Settings that the model speaks of.
         problem: Why it does not speak at all; None if it does.
+        short_windows: Settings whose measured window is shorter than their full queue, in words.
     """
 
     scenario: Scenario
     found: Sequence[SettingSettling]
     settings: int
     problem: str | None = None
+    short_windows: tuple[str, ...] = ()
 
     def answer(self) -> LengthAnswer:
         """What is said of it in JSON."""
@@ -70,6 +75,7 @@ class TrialLengths:
             settings=self.settings,
             looked_at=tuple(each.answer() for each in self.found),
             advice=self.advice,
+            short_windows=self.short_windows,
         )
 
     @property
@@ -80,6 +86,10 @@ class TrialLengths:
     @property
     def text(self) -> str:
         """One line for each setting that needs longer trials, and what to write; else nothing."""
+        return "\n".join(line for line in (*self.short_windows, self._settling) if line)
+
+    @property
+    def _settling(self) -> str:
         if self.problem:
             return f"how long trials must be: {self.problem}"
         if not self.too_short:
@@ -147,11 +157,25 @@ def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLength
     for trial in plan.trials:
         _, states = planned.setdefault(trial.setting.label, (trial.setting, []))
         states.append(mix_state(trial.mix, scenario.strategies))
+    short = tuple(_short_windows(scenario, [setting for setting, _ in planned.values()]))
     try:
         found, settings = settle_plan(scenario, planned, BUDGET_S, show)
     except FluidNotBuiltError as error:
-        return TrialLengths(scenario, (), 0, str(error))
-    return TrialLengths(scenario, found, settings)
+        return TrialLengths(scenario, (), 0, str(error), short)
+    return TrialLengths(scenario, found, settings, short_windows=short)
+
+
+def _short_windows(scenario: Scenario, settings: Sequence[Setting]) -> Iterator[str]:
+    """Settings in which what is behind one hole may be more than what leaves in the window."""
+    window_s = (scenario.shortest.ns - scenario.warmup.ns) / NS_PER_S
+    for setting in settings:
+        queue_s = setting.buffer_bytes * 8 / setting.rate_bps
+        if scenario.window != "whole" and window_s < queue_s:
+            yield (
+                f"{setting.label}: the window of {window_s:.3g} s (duration less warmup) is "
+                f"shorter than the full queue's {queue_s:.3g} s; a trial with losses may not be "
+                "valid (gate window_goodput)"
+            )
 
 
 def _line(setting: SettingSettling) -> str:

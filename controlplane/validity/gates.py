@@ -7,6 +7,7 @@ cannot judge, or need not, passes without a limit and says so.
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Callable, Sequence
 
@@ -14,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.applications import UDP
+from ..contract.link_changes import capacity_bits
 from ..contract.messages.dataplane import FlowRegisters
 from ..contract.messages.flows import SenderFlowReport
 from ..contract.trial import Gate, Kind
+from ..contract.units import NS_PER_S
 from ..plan.attempt import TrialFlow
 from .datagrams import datagram_problems, unread_datagrams
 from .findings import discarded_for_age, repeated_payload, round_trip_ns
@@ -36,6 +39,10 @@ PAUSED = 0.015
 """Measured with 2 CUBIC and 2 BBR flows at 40 ms and 2 BDP (docs/explanation/disturbances.md):
 pauses of 20 ms move BBR's share by 0.8 +- 1.3 points when they are 1.05 % of the time, and by 5.5
 +- 1.4 points when they are 2.15 %."""
+WINDOW_GOODPUT = 0.1
+"""A flow has at most base RTT and full queue behind a hole, so that windows of twenty times as long
+pass whatever happens at both edges. Measured in windows of 24 s and more, 1 to 50 BDP, 1 to 4 flows
+of each strategy: at most 0.024."""
 STARVED = os.strerror(errno.ETIMEDOUT)
 """Why a transfer's connection ends that nothing came through for minutes."""
 RETRANSMISSION_NS = 200_000_000
@@ -398,6 +405,53 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
     return _gate("sink_bytes", not wrong, len(wrong), 0, "flows", detail)
 
 
+def window_goodput(trial: TrialMeasurement) -> Gate:
+    """What the sinks read in the window is what left the bottleneck in it.
+
+    TCP hands over in order: what is behind a hole when the window begins is read in it, although it
+    left before, and what is behind one when it ends is not read in it. Where each strategy is
+    measured over its own span, all that was read counts.
+    """
+    if trial.attempt.scenario.window == "whole":
+        return _not_judged("window_goodput", None, "1", "the window is the whole trial")
+    if trial.evidence.postcards is None:
+        return _window_total(trial)
+    streams = trial.evidence.postcards.streams
+    flows = [f.index for f in trial.attempt.flows if not (f.is_transfer or f.reverse)]
+    late = -np.diff(streams.behind_holes[:, flows], axis=0)[0]
+    left = np.diff((streams.readable + streams.behind_holes)[:, flows], axis=0).sum()
+    if not late.any():
+        return _window_gate(trial, 0.0, "exact")
+    value, most = float(np.abs(late).sum() / max(1, left)), int(np.abs(late).argmax())
+    where = "had left before it" if late[most] > 0 else "were behind a hole at its end"
+    detail = (
+        f"holes shift {100 * value:.2g} % of the window's payload; "
+        f"of flow {flows[most]}, {abs(late[most])} bytes {where}"
+    )
+    return _window_gate(trial, value, detail)
+
+
+def _window_total(trial: TrialMeasurement) -> Gate:
+    """Without all postcards: the sinks read no more than the link can carry."""
+    carried = capacity_bits(trial.applied, *trial.window_ns) / 8
+    flows = [flow.index for flow in trial.attempt.flows if not flow.reverse]
+    read = int(trial.evidence.read.bytes[flows].sum())
+    value = max(0.0, (read - carried) / max(1.0, carried))
+    detail = f"{read} bytes were read in the window, in which the link carries {carried:.0f}"
+    return _window_gate(trial, value, detail)
+
+
+def _window_gate(trial: TrialMeasurement, value: float, detail: str) -> Gate:
+    bound = trial.attempt.scenario.gates.window_goodput
+    limit = WINDOW_GOODPUT if bound == "auto" else bound.fraction
+    passed = value <= limit
+    if not passed and limit:
+        begin, end = trial.window_ns
+        least_s = math.ceil((end - begin) / NS_PER_S * value / limit)
+        detail += f"; make the window (duration less warmup) {least_s} s or longer"
+    return _gate("window_goodput", passed, value, limit, "1", detail)
+
+
 def conservation(trial: TrialMeasurement) -> Gate:
     """Arrived = departed + dropped + in queue, per flow, by registers and by postcards.
 
@@ -481,6 +535,7 @@ GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     loop_gap,
     link_busy,
     sink_bytes,
+    window_goodput,
     conservation,
     sampling,
 )

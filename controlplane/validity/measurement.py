@@ -24,7 +24,14 @@ from ..plan.attempt import Attempt, TrialFlow
 from ..store.raw_files import LaneClock
 from .datagrams import DatagramCounts
 from .hold_ups import DisturbanceEvidence, QueueingDelay, WindowLimits
-from .postcard_evidence import Edges, LinkBusy, PostcardEvidence, QueueDepth, SeveralDepths
+from .postcard_evidence import (
+    Edges,
+    LinkBusy,
+    PostcardEvidence,
+    QueueDepth,
+    SeveralDepths,
+    SinkTotals,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,7 @@ class Evidence:
         queueing: The mean queueing delay of the window.
         disturbance: What held frames up in the window.
         datagrams: How many datagrams each flow sent, and how many of them arrived.
+        read: What the sinks read in the window.
     """
 
     postcards: PostcardEvidence | None
@@ -46,6 +54,7 @@ class Evidence:
     queueing: QueueingDelay
     disturbance: DisturbanceEvidence
     datagrams: DatagramCounts
+    read: SinkTotals
 
     @classmethod
     def empty(
@@ -59,6 +68,7 @@ class Evidence:
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence.empty(
             [_news_ns(attempt, flow) for flow in attempt.flows],
+            window_ns,
             LinkBusy(
                 applied.rate_bps,
                 applied.overhead_bytes,
@@ -75,6 +85,7 @@ class Evidence:
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
             DatagramCounts(flows),
+            SinkTotals(flows, window_ns),
         )
 
 

@@ -326,6 +326,24 @@ class SinkSightings:
         self._edges.see(read["flow"].astype(np.int64), read["t_ns"])
 
 
+class SinkTotals:
+    """An examiner of goodput: what the sink of each flow read in the window, in bytes.
+
+    Args:
+        flows: Number of flows.
+        window_ns: The window (from, to), after t0; an interval counts where it ends.
+    """
+
+    def __init__(self, flows: int, window_ns: tuple[int, int]) -> None:
+        self._begin_ns, self._end_ns = window_ns
+        self.bytes = np.zeros(flows, np.int64)
+
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take records of GOODPUT in."""
+        inside = batch[(batch["t_ns"] > self._begin_ns) & (batch["t_ns"] <= self._end_ns)]
+        np.add.at(self.bytes, inside["flow"], inside["bytes"].astype(np.int64))
+
+
 class SocketSightings:
     """An examiner of TCP_INFO: a flow competes while its socket has data to send, even in silence.
 
@@ -444,17 +462,22 @@ class PostcardEvidence:
 
     @classmethod
     def empty(
-        cls, round_trips_ns: Sequence[int], link: LinkBusy, depth: QueueDepth | SeveralDepths
+        cls,
+        round_trips_ns: Sequence[int],
+        window_ns: tuple[int, int],
+        link: LinkBusy,
+        depth: QueueDepth | SeveralDepths,
     ) -> Self:
         """The evidence before any postcard was read.
 
         Args:
             round_trips_ns: Base RTT of each flow, and what its hosts may take by the scenario.
+            window_ns: The measured window (from, to), after t0.
             link: The link at the applied rate, with the target's tolerance.
             depth: The queue or queues, with the target's tolerance.
         """
-        flows = len(round_trips_ns)
-        return cls(FlowTotals(flows), SequenceGaps(), link, depth, FlowStreams(round_trips_ns))
+        totals, streams = FlowTotals(len(round_trips_ns)), FlowStreams(round_trips_ns, window_ns)
+        return cls(totals, SequenceGaps(), link, depth, streams)
 
     def __iter__(self) -> Iterator[Examiner[PostcardBatch]]:
         """Every examiner."""

@@ -50,10 +50,14 @@ class StreamCoverage:
         return None if self._start is None else self._covered
 
     @property
+    def behind_holes(self) -> int:
+        """Bytes that a receiver cannot hand over yet: something before them is missing."""
+        return int(np.sum(self._islands[:, 1] - self._islands[:, 0]))
+
+    @property
     def repeated(self) -> int:
         """Bytes that were fed again, once for each further time; those before the SYN are not."""
-        islands = int(np.sum(self._islands[:, 1] - self._islands[:, 0]))
-        return self._fed - self._covered - islands
+        return self._fed - self._covered - self.behind_holes
 
     def begin(self, syn_seq: int) -> None:
         """The SYN's sequence number; the first byte follows it. A repeated SYN is ignored."""
@@ -149,17 +153,24 @@ class FlowStreams:
 
     Args:
         round_trips_ns: Base RTT of each flow.
+        window_ns: The measured window (from, to), after t0.
 
     Attributes:
         left: What left the bottleneck, by flow.
         arrived: What reached it, dropped or not, by flow.
         repeats: What left it more than once, by flow.
+        readable: What of it a sink could read at the window's beginning and at its end, in bytes
+            from the first one on, shape (2, F).
+        behind_holes: What had left besides and was behind a hole then, shape (2, F).
     """
 
-    def __init__(self, round_trips_ns: Sequence[int]) -> None:
+    def __init__(self, round_trips_ns: Sequence[int], window_ns: tuple[int, int]) -> None:
         self.left = [StreamCoverage() for _ in round_trips_ns]
         self.arrived = [StreamCoverage() for _ in round_trips_ns]
         self.repeats = [Repeats(ns + HOSTS_RESPONSE_NS) for ns in round_trips_ns]
+        self.readable = np.zeros((2, len(round_trips_ns)), np.int64)
+        self.behind_holes = np.zeros((2, len(round_trips_ns)), np.int64)
+        self._window_ns = window_ns
 
     def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
@@ -177,10 +188,20 @@ class FlowStreams:
                     stream.begin(int(batch.tcp_seq[syns[0]]))
             data = own[batch.payload_bytes[own] > 0]
             self.arrived[number].feed(batch.tcp_seq[data], batch.payload_bytes[data])
-            left = data[sent[data]]
-            begin = self.left[number].feed(batch.tcp_seq[left], batch.payload_bytes[left])
-            if begin is not None:
-                self.repeats[number].feed(begin, batch.enqueue_ns[left], batch.dequeue_ns[left])
+            self._leave(number, batch, data[sent[data]])
+
+    def _leave(self, number: int, batch: PostcardBatch, rows: Ints) -> None:
+        """Take departures of one flow in, and note how far its stream is at the window's edges."""
+        stream = self.left[number]
+        cuts = np.searchsorted(batch.dequeue_ns[rows], self._window_ns)
+        for edge, part in enumerate(np.split(rows, cuts)):
+            begin = stream.feed(batch.tcp_seq[part], batch.payload_bytes[part])
+            if begin is None:
+                return
+            self.repeats[number].feed(begin, batch.enqueue_ns[part], batch.dequeue_ns[part])
+            if edge < len(cuts) and cuts[edge]:
+                self.readable[edge, number] = stream.contiguous or 0
+                self.behind_holes[edge, number] = stream.behind_holes
 
     def readable_bytes(self) -> list[int | None]:
         """Bytes of each flow that a receiver can have read; None where no SYN was seen."""

@@ -119,6 +119,19 @@ def test_the_reference_of_python_is_what_is_public(pages: dict[Path, Page], site
     assert documented == set(nb.__all__)
 
 
+def test_metrics_that_pages_name_exist() -> None:
+    """A name whose last word is that of a metric is one, or is said somewhere in the product."""
+    last = {name.rpartition("_")[2] for name in METRICS}
+    files = (f for room in ("analysis", "controlplane") for f in (ROOT / room).rglob("*.py"))
+    known = {*METRICS, *(word for f in files for word in re.findall(r"\w+", f.read_text()))}
+    named = {
+        (str(page.relative_to(ROOT)), name)
+        for page in (ROOT / "docs").rglob("*.md")
+        for name in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)`", page.read_text())
+    }
+    assert [n for n in sorted(named) if n[1].rpartition("_")[2] in last and n[1] not in known] == []
+
+
 def test_commands_tables_metrics_and_exit_codes_are_all_there(site: Path) -> None:
     commands = text_of(site, "commands.html")
     for lazy in COMMANDS:

@@ -17,6 +17,8 @@ from nashbed.analysis.align.totals import (
 from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
 from nashbed.analysis.metrics.losses import (
+    BY_REASON,
+    LOSS,
     increase,
     loss_rate,
     loss_rate_by_reason,
@@ -45,6 +47,7 @@ from nashbed.analysis.metrics.throughput import (
 from nashbed.analysis.text import with_interval
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE
 from nashbed.controlplane.contract.shared import DROP_REASONS
+from tests.unit.analysis.metrics.test_traffic import trial as trial_of
 
 S = 1_000_000_000
 
@@ -127,6 +130,27 @@ def test_reasons_of_drops_in_the_window() -> None:
     assert found.sum() == 0
     # Without marks no reason is known.
     assert sum_postcards([GOLDEN], 2, LINK).dropped_by_reason is None
+
+
+def test_the_rates_of_all_reasons_add_up_to_the_loss_rate() -> None:
+    """Sixteen packets arrive, one departs, 1 to 4 are dropped for each reason: sums are exact."""
+    reasons = np.repeat(np.arange(len(DROP_REASONS)), [1, 2, 3, 4, 3, 2])
+    kind = np.append(np.ones(15, np.uint8), 0)
+    cards = {
+        "kind": kind,
+        "flow": np.arange(16, dtype=np.uint32) % 2,
+        "packet_bytes": np.full(16, 1000, np.uint32),
+        "enqueue_ns": np.zeros(16, np.int64),
+        "dequeue_ns": np.where(kind == 1, 0, 1_000_000),
+        "marks": np.append(reasons, 0).astype(np.uint8),
+    }
+    trial = trial_of(queue=sum_postcards([cards], 2, LINK))
+    rates = {metric.name: metric.compute(trial) for metric in BY_REASON}
+    assert rates == {
+        "limit_loss_rate": 1 / 16, "early_loss_rate": 2 / 16, "overflow_loss_rate": 3 / 16,
+        "queue_limit_loss_rate": 4 / 16, "threshold_loss_rate": 3 / 16, "policer_loss_rate": 2 / 16,
+    }  # fmt: skip
+    assert sum(rates.values()) == LOSS.compute(trial) == 15 / 16
 
 
 def test_own_share_of_what_refused_packets_found() -> None:
@@ -403,7 +427,7 @@ def test_registry_is_complete_and_closed() -> None:
         assert metric.definition.endswith(".")
         assert metric.source
         assert metric.unit in {"bit/s", "s", "B", "x", "1/min", "1"}
-    assert len(METRICS) == 50  # a name that two metrics had would be there once
+    assert len(METRICS) == 51  # a name that two metrics had would be there once
     with pytest.raises(KeyError, match="there are per_flow_throughput"):
         metric_named("speed")
 

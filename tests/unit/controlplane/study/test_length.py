@@ -12,6 +12,8 @@ from nashbed.analysis.models.settling import SettlingTime
 from nashbed.analysis.models.transients import SettingSettling
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import NS_PER_S, Duration
+from nashbed.controlplane.study import length
 from nashbed.controlplane.study.length import TrialLengths, trial_lengths
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
@@ -93,6 +95,7 @@ def test_nothing_where_trials_are_long_enough(scenario: Scenario, testbed: Testb
         "problem": None,
         "settings": 0,
         "looked_at": (),
+        "short_windows": (),
         "advice": None,
     }
 
@@ -118,3 +121,24 @@ def test_a_small_plan(scenario: Scenario, testbed: Testbed) -> None:
     assert steps[0] == "b2bdp"
     assert said.found[0].answer().mixes[0].flows == {"cubic": 2, "bbr": 1}
     assert said.too_short
+
+
+def test_a_window_that_is_shorter_than_the_full_queue(scenario: Scenario, testbed: Testbed) -> None:
+    """6 MB at 10 Mbit/s last 4.8 s: a window of that length is not warned of."""
+    setting = plan_of(scenario, testbed).trials[0].setting
+    deep = setting.model_copy(
+        update={"label": "b6MB", "rate_bps": 10**7, "buffer_bytes": 6_000_000}
+    )
+    raw = {"duration": Duration(40 * NS_PER_S), "warmup": Duration(38 * NS_PER_S)}
+    short = scenario.model_copy(update=raw)
+    said = tuple(length._short_windows(short, [deep]))
+    assert said == (
+        "b6MB: the window of 2 s (duration less warmup) is shorter than the full queue's 4.8 s; "
+        "a trial with losses may not be valid (gate window_goodput)",
+    )
+    assert TrialLengths(short, (), 0, short_windows=said).text == said[0]
+    assert TrialLengths(short, (), 0, short_windows=said).answer().short_windows == said
+    long = short.model_copy(update={"warmup": Duration(35_200_000_000)})
+    assert list(length._short_windows(long, [deep])) == []
+    whole = short.model_copy(update={"window": "whole"})
+    assert list(length._short_windows(whole, [deep])) == []

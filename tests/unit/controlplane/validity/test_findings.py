@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.trial import HostStrain, Repeated, SocketLimit, WindowLimited
 from nashbed.controlplane.store.postcards import PostcardBatch
 from nashbed.controlplane.validity.findings import marks_of, repeated_payload, window_limited
-from nashbed.controlplane.validity.gates import no_repaired_loss
+from nashbed.controlplane.validity.gates import no_repaired_loss, window_goodput
 from nashbed.controlplane.validity.measurement import TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import LinkBusy, PostcardEvidence, QueueDepth
 from nashbed.controlplane.validity.streams import HOSTS_RESPONSE_NS
@@ -45,7 +46,7 @@ def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> Tr
         seq=np.arange(count),
         marks=np.zeros(count, np.uint8),
     )
-    postcards = PostcardEvidence.empty([RTT_NS], LinkBusy(10**8, 0), QueueDepth())
+    postcards = PostcardEvidence.empty([RTT_NS], trial.window_ns, LinkBusy(10**8, 0), QueueDepth())
     for examiner in postcards:
         examiner.examine(batch)
     evidence = replace(trial.evidence, postcards=postcards)
@@ -146,3 +147,45 @@ def test_what_ran_short_in_the_hosts(trial: TrialMeasurement) -> None:
     )
     short = replace(trial, strain=strain)
     assert marks_of(short) == ("the hosts ran short: rcv PruneCalled 3, rcv TCPRcvCollapsed 9",)
+
+
+def across_an_edge(edge_ns: int, behind: int) -> list[Row]:
+    """A hole that is open for 20 ms about a time, with so much behind it; 80 kB leave after it."""
+    begin, end = edge_ns - 10 * MS, edge_ns + 10 * MS
+    return [
+        (0, 1000, False, begin, begin),
+        (1000, 1000, True, begin, begin),
+        (2000, behind, False, begin, begin),
+        (1000, 1000, False, begin, end),
+        (2000 + behind, 79_000, False, end, end),
+    ]
+
+
+@pytest.mark.parametrize(("behind", "value"), [(8000, 0.1), (20_000, 0.25)])
+def test_what_left_before_the_window_and_is_read_in_it(
+    trial: TrialMeasurement, behind: int, value: float
+) -> None:
+    """The window is 300 ms long, and 80 kB leave in it."""
+    gate = window_goodput(with_postcards(trial, across_an_edge(100 * MS, behind), 1000))
+    assert base.verdict(gate) == (value <= 0.1, value, 0.1)
+    assert gate.detail.startswith(
+        f"holes shift {100 * value:.2g} % of the window's payload; "
+        f"of flow 0, {behind} bytes had left before it"
+    )
+
+
+def test_what_left_in_the_window_and_is_read_behind_it(trial: TrialMeasurement) -> None:
+    """Before the end 1000 bytes are readable and 39 000 more have left: 39 of 40 are missing."""
+    made = with_postcards(trial, across_an_edge(400 * MS, 39_000), 1000)
+    gate = window_goodput(made)
+    assert base.verdict(gate) == (False, 0.975, 0.1)
+    assert gate.detail == (
+        "holes shift 98 % of the window's payload; of flow 0, 39000 bytes were behind a hole at "
+        "its end; make the window (duration less warmup) 3 s or longer"
+    )
+    assert window_goodput(base.bounded(made, window_goodput="98%")).passed
+
+
+def test_holes_within_the_window_shift_nothing(trial: TrialMeasurement) -> None:
+    gate = window_goodput(with_postcards(trial, across_an_edge(200 * MS, 50_000), 1000))
+    assert (gate.passed, gate.value, gate.detail) == (True, 0, "exact")

@@ -31,7 +31,7 @@ from nashbed.controlplane.contract.messages.flows import (
 )
 from nashbed.controlplane.contract.path_changes import Reorder
 from nashbed.controlplane.contract.plan import PlannedTrial
-from nashbed.controlplane.contract.records import FLOW_SAMPLE
+from nashbed.controlplane.contract.records import FLOW_SAMPLE, GOODPUT
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
 from nashbed.controlplane.contract.units import Duration, Share
@@ -47,7 +47,7 @@ from nashbed.controlplane.validity.hold_ups import (
     WindowLimits,
 )
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
-from nashbed.controlplane.validity.postcard_evidence import Edges, SocketSightings
+from nashbed.controlplane.validity.postcard_evidence import Edges, SinkTotals, SocketSightings
 from tests.fakes.traffic import departed
 from tests.unit.controlplane.conftest import SCENARIO
 
@@ -149,6 +149,7 @@ def trial() -> TrialMeasurement:
             queued(30 * MS),
             undisturbed(),
             DatagramCounts(1),
+            SinkTotals(1, (100 * MS, 400 * MS)),
         ),
         capabilities=CAN,
     )
@@ -660,3 +661,19 @@ def test_of_transfers_only_those_that_were_connected_are_read_back(
     other = replace(other, ready=())
     assert gates.congestion_control(other).passed is passes
     assert gates.ecn(other).passed is passes
+
+
+@pytest.mark.parametrize(("read", "value"), [(3_000_000, 0), (4_125_000, 0.1), (4_500_000, 0.2)])
+def test_without_postcards_sinks_read_no_more_than_the_link_carries(
+    trial: TrialMeasurement, read: int, value: float
+) -> None:
+    """100 Mbit/s for 300 ms: 3.75 MB. What is read outside it does not count."""
+    records = np.zeros(4, GOODPUT)
+    records["t_ns"] = np.array([100, 101, 400, 401]) * MS
+    records["bytes"] = 9_000_000, read - 1000, 1000, 9_000_000
+    trial.evidence.read.examine(records)
+    gate = gates.window_goodput(trial)
+    assert verdict(gate) == (value <= 0.1, pytest.approx(value), 0.1)
+    assert gate.detail.startswith(
+        f"{read} bytes were read in the window, in which the link carries 3750000"
+    )

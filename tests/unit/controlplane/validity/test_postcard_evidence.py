@@ -22,6 +22,7 @@ from tests.fakes.traffic import postcards, registers, stream_bytes
 
 RATE = 10**7
 FLOWS = 4
+WINDOW = (0, 10**9)
 CLOCK = LaneClock(lane=3, first_flow=100, flows=FLOWS, t0_switch_ns=10**9)
 segments = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=60)
 LINK_RATE = 8 * 10**6
@@ -39,7 +40,7 @@ def raw() -> np.ndarray:
 def evidence_of(path: Path, raw: np.ndarray, batch: int = 1000) -> PostcardEvidence:
     file = path / "raw"
     raw.tofile(file)
-    found = PostcardEvidence.empty([20_000_000] * FLOWS, LinkBusy(RATE, 0), QueueDepth())
+    found = PostcardEvidence.empty([20_000_000] * FLOWS, WINDOW, LinkBusy(RATE, 0), QueueDepth())
     for each in read_postcards(file, CLOCK, batch):
         for examiner in found:
             examiner.examine(each)
