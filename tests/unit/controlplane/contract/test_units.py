@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from nashbed.controlplane.contract.units import (
     Buffer,
     Duration,
+    Quantity,
     Rate,
     Share,
     Size,
     bdp_bytes,
     bytes_in_flight,
 )
+from pydantic import TypeAdapter, ValidationError
 
 whole = st.integers(min_value=0, max_value=10**18)
 
