@@ -42,7 +42,7 @@ def open_streams() -> Stream:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115 - a descriptor
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a descriptor
     output = Stream(1, "w", closefd=False)
     sys.stdout = _text(output, sys.stdout, output.isatty())
     sys.stderr = _text(Stream(2, "w", closefd=False), sys.stderr, True)

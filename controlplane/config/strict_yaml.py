@@ -145,7 +145,9 @@ def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | fl
             return number
         raise OverflowError
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{source.where(path)}: {_cut(repr(text))} is not a supported number") from error
+        raise ConfigError(
+            f"{source.where(path)}: {_cut(repr(text))} is not a supported number"
+        ) from error
 
 
 def to_config_error(error: ValidationError, source: Source, schema: JsonObject) -> ConfigError:

@@ -51,7 +51,9 @@ class Quantity(ABC):
     @classmethod
     def _split(cls, text: str) -> tuple[Decimal, str]:
         """Split text into its number and its unit as spelled in UNITS."""
-        match = _NUMBER.match(text) if len(text) <= LONGEST else None
+        if len(text) > LONGEST:
+            raise ValueError(f"{text[:40]!r}... is too long; write {cls.allowed()}")
+        match = _NUMBER.match(text)
         if match is None:
             raise ValueError(f"{text!r} is not {cls.allowed()}")
         number, unit = Decimal(match[1]), match[2]

@@ -131,7 +131,9 @@ def jit(path: Path = JIT) -> str:
 
 def capabilities(path: Path = STATUS) -> str:
     """The capabilities that registering takes; raises HostError where one is missing."""
-    lines = dict(line.split(":", 1) for line in path.read_text(encoding="utf-8").splitlines() if ":" in line)
+    lines = dict(
+        line.split(":", 1) for line in path.read_text(encoding="utf-8").splitlines() if ":" in line
+    )
     held = int(lines["CapEff"], 16)
     missing = [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
     if missing:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST
 
-FORKED = '''
+FORKED = """
 import json, os, sys
 from nashbed.controlplane.cli.app import COMMANDS
 from nashbed.controlplane.cli.main import main
@@ -37,7 +37,7 @@ def code(args, streams):
 
 asked = json.load(sys.stdin)
 print(json.dumps([code(*each) for each in asked]))
-'''
+"""
 """Many commands with streams of their own, for one import."""
 
 CHEAP = (
