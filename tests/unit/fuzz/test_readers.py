@@ -38,7 +38,7 @@ TOKENS = (
     b"9" * 5000, b"1e400", b"-1", b"0", b".nan", b"null", b"NaN", b"Infinity", b"{}", b"[]", b'""',
     b"\xff\xfe", b"\x00", b"\xed\xa0\x80", b"\n", b"\r", b",", b":", b"- ", b"'", b'"', b"*a", b"&a ",
     b"!!python/x ", b"\\ud800", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x80\x00\x00\x00",
-    b"9223372036854775808", b"1e-400", b"99999999999", b"true", b"[" * 3000, b"../", b"/", b"%", b" ",
+    b"9223372036854775808", b"1e-400", b"99999999999", b"true", b"[" * 3000, b"../", b"/", b"%",
 )  # fmt: skip
 
 Edit = tuple[str, float, int, bytes]
@@ -133,7 +133,7 @@ def trace(path: Path, repeat: bool) -> None:
 
 
 READERS = {
-    "scenario": Reader("s.yaml", parts("scenarios/*.yaml", "scenarios/traffic/*.yaml"), load_scenario),
+    "scenario": Reader("s.yaml", parts("scenarios/*.yaml"), load_scenario),
     "testbed": Reader("t.yaml", files("testbeds/*.yaml"), load_testbed),
     "cluster": Reader("c.yaml", files("clusters/*.yaml"), load_cluster),
     "trace": Reader("x.trace", parts("traces/*.trace"), lambda p: trace(p, True)),
@@ -143,7 +143,7 @@ READERS = {
     "mixes": Reader("m.csv", parts("scenarios/**/*mixes.csv"), read_mixes),
     "equilibria": Reader("e.csv", parts("scenarios/measured/equilibria.csv"), read_equilibria),
     "published": Reader("p.csv", parts("scenarios/**/fabric_equilibria.csv"), read_published),
-    "timestamps": Reader("t.pcap", captures, lambda p: nb.captures.timestamps(p)),
+    "timestamps": Reader("t.pcap", captures, nb.captures.timestamps),
     "rtt": Reader("r.pcap", captures, segments),
     "certificate": Reader("embedded.certificate.json", lambda: [b'{"format": 1, "testbed": "t"}'],
                           certificate),

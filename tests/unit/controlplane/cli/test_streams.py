@@ -41,14 +41,10 @@ print(json.dumps([code(*each) for each in asked]))
 """Many commands with streams of their own, for one import."""
 
 CHEAP = (
-    ["validate", "quickstart"], ["validate", "quickstart", "--json"], ["plan", "quickstart"],
-    ["targets"], ["schema", "--out", "{tmp}/schema"], ["kernel", "list"], ["cc", "list"],
-    ["aqm", "list"], ["ne", "{run}"], ["export", "{run}", "--out", "{tmp}/export"],
-    ["mixes", "{run}", "--out", "{tmp}/mixes.csv"],
-    ["equilibria", "{run}", "--out", "{tmp}/equilibria.csv"],
-    ["bench", "--help"], ["--help"],
+    ["validate", "quickstart", "--json"], ["validate", "nonsense"], ["targets"], ["cc", "list"],
+    ["ne", "{run}"], ["export", "{run}", "--out", "{tmp}/export"], ["--help"],
 )  # fmt: skip
-FULL, CLOSED = {"1": "/dev/full"}, {"1": ""}
+FULL = {"1": "/dev/full"}
 NOTHING = {"0": "", "1": "", "2": ""}
 DEAF = {"1": "/dev/null", "2": "/dev/full"}
 
@@ -58,7 +54,7 @@ def ended(whole_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Command -> its exit codes with each kind of streams."""
     tmp = tmp_path_factory.mktemp("streams")
     commands = [[word.format(tmp=tmp, run=whole_run) for word in each] for each in CHEAP]
-    kinds = ({"1": "/dev/null"}, FULL, CLOSED, NOTHING, DEAF)
+    kinds = ({"1": "/dev/null"}, FULL, NOTHING, DEAF)
     asked = [[args, streams] for args in commands for streams in kinds]
     done = subprocess.run(
         [sys.executable, "-c", FORKED], input=json.dumps(asked), capture_output=True, text=True,
@@ -75,7 +71,7 @@ def test_a_command_does_its_work_whatever_becomes_of_its_words(
     usual, full, *others = ended[command]
     assert usual in {0, 2}
     assert full == (usual or EXIT_HOST)
-    assert others == [usual] * 3
+    assert others == [usual] * 2
 
 
 def nashbed(*args: str, stdout: int, **environment: str) -> subprocess.CompletedProcess[bytes]:
