@@ -134,7 +134,7 @@ def host_lacks(error: BaseException) -> str:
 
 _LACKS = {
     errno.ENOMEM: "out of memory; free some, or raise the limit (ulimit -v, memory.max)",
-    errno.EAGAIN: "no more threads or processes can be started; raise the limit (ulimit -u, pids.max)",
+    errno.EAGAIN: "no more threads or processes; raise the limit (ulimit -u, pids.max)",
     errno.EMFILE: "too many open files; raise the limit (ulimit -n)",
     errno.ENFILE: "too many open files on this machine; raise fs.file-max",
     errno.ENOSPC: "the disk is full; free some space",

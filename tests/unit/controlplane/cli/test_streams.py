@@ -1,13 +1,15 @@
-"""Standard output that is full, closed or in ASCII: a command does its work, and says what is lost."""
+"""Standard output that is full, closed or in ASCII: a command does its work all the same."""
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import EXIT_HOST
 
 FORKED = """
@@ -64,6 +66,7 @@ def ended(whole_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return {" ".join(each): codes[len(kinds) * i :][: len(kinds)] for i, each in enumerate(CHEAP)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [" ".join(each) for each in CHEAP])
 def test_a_command_does_its_work_whatever_becomes_of_its_words(
     command: str, ended: dict[str, list[int]]
@@ -111,3 +114,26 @@ def test_a_name_that_the_encoding_lacks_is_escaped(
     done = nashbed("plan", str(scenario), "--no-model", stdout=subprocess.PIPE, **environment)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (MemoryError(), "nashbed: out of memory; free some"),
+        (RuntimeError("can't start new thread"), "nashbed: no more threads or processes; raise"),
+        (OSError(errno.EMFILE, "", "a.csv"), "nashbed: a.csv: too many open files; raise"),
+        (OSError(errno.EFBIG, "", "a.csv"), "nashbed: a.csv: a file is larger than allowed; raise"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_internal_error(
+    error: Exception,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("nashbed.controlplane.cli.app.LazyCommand.load", fails)
+    assert run(["targets"]) == EXIT_HOST
+    assert capsys.readouterr().err.startswith(line)
