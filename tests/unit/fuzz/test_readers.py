@@ -37,7 +37,8 @@ BATCH = 500
 TOKENS = (
     b"9" * 5000, b"1e400", b"-1", b"0", b".nan", b"null", b"NaN", b"Infinity", b"{}", b"[]", b'""',
     b"\xff\xfe", b"\x00", b"\xed\xa0\x80", b"\n", b"\r", b",", b":", b"- ", b"'", b'"', b"*a",
-    b"&a ", b"!!python/x ", b"\\ud800", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x80\x00\x00\x00",
+    b"&a ", b"!!python/x ",
+    b"\\ud800", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x80\x00\x00\x00",
     b"9223372036854775808", b"1e-400", b"99999999999", b"true", b"[" * 3000, b"../", b"/", b"%",
 )  # fmt: skip
 
