@@ -40,6 +40,8 @@ HUGE_PAGES ?= 600
 # processes; live tests run after it, alone.
 PARALLEL = -n $$(($$(nproc) + 1)) --dist worksteal
 SLOWEST = --durations=50 --durations-min=5
+# Those that `make test` and `make coverage` run; the rest have targets of their own.
+USUAL = not long and not pnr and not pci
 LIVE = $(addprefix tests/,conformance dataplane e2e flows probe)
 
 .DEFAULT_GOAL = help
@@ -82,9 +84,15 @@ say-virtual:
 .PHONY: test
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and not pnr and not pci" || status=$$?; \
-	$(BIN)/pytest $(SLOWEST) -m live $(LIVE) || status=$$?; \
+	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and $(USUAL)" || status=$$?; \
+	$(BIN)/pytest $(SLOWEST) -m "live and $(USUAL)" $(LIVE) || status=$$?; \
 	exit $$status
+
+# Not in `make test`. FUZZ_MINUTES is how long each fuzz draws anew; each has its own time limit.
+.PHONY: test-long
+test-long: setup virtual ## long proofs and fuzzing, an hour on two cores (root; FUZZ_MINUTES=20)
+	$(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest -n $$(nproc) --dist worksteal \
+		$(SLOWEST) --timeout 0 -m long
 
 # Not in `make test`: minutes of emulation, beside which nothing else should run.
 .PHONY: test-pci
@@ -92,7 +100,7 @@ test-pci: setup ## the data plane on emulated PCI NICs, in QEMU (qemu-system-x86
 	$(BIN)/pytest $(SLOWEST) -m pci tests/pci
 
 .PHONY: fresh
-fresh: ## prove all this on bare Debian roots, 2 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
+fresh: ## prove all this on bare Debian roots, 5 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
 	@$(PYTHON) -m tests.fresh $(if $(ROOTS),--roots "$(ROOTS)") $(if $(STEPS),--steps "$(STEPS)") \
 		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
 		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)") \
@@ -107,8 +115,8 @@ coverage: setup virtual coverage-build ## what no test enters, Python and C: bui
 	@rm -rf $(COVERAGE)/python
 	@mkdir -p $(COVERAGE)/python
 	@find $(COVERAGE) -name '*.gcda' -delete
-	-$(COVERED) $(PARALLEL) -m "not live and not pnr and not pci"
-	-$(COVERED) -m live
+	-$(COVERED) $(PARALLEL) -m "not live and $(USUAL)"
+	-$(COVERED) -m "live and $(USUAL)"
 	@$(MAKE) --no-print-directory coverage-report
 
 .PHONY: coverage-build
@@ -135,7 +143,7 @@ check-types:
 
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and not pnr and not pci"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and $(USUAL)"
 
 .PHONY: check-style
 check-style:

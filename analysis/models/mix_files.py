@@ -205,7 +205,7 @@ def parsed_rows(
     for line, cells in enumerate(_cells(path, columns, remedy), 2):
         try:
             rows.append(parse(cells))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise damaged(path, f"line {line}: {error}", remedy) from error
     return rows
 
@@ -213,8 +213,8 @@ def parsed_rows(
 def _cells(path: Path, columns: Collection[str], remedy: str) -> list[dict[str, str]]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
+            rows = list(csv.DictReader(file, restval=""))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise damaged(path, f"cannot be read ({error})", remedy) from error
     missing = set(columns) - set(rows[0] if rows else ())
     if missing:

@@ -31,6 +31,19 @@ MADE = {
     "changes": write_changes,
 }
 """Tables that are made when they are asked for."""
+_TRIAL_COLUMNS = {
+    "trial": pl.String, "setting": pl.String, "rate_bps": pl.Int64, "buffer_bytes": pl.Int64,
+    "buffer_bdp": pl.Float64, "base_rtt_ns": pl.Int64, "discipline": pl.String,
+    "kernel": pl.String, "testbed": pl.String, "host": pl.String, "mix": pl.String,
+}  # fmt: skip
+_TRIAL_STATE = {
+    "repetition": pl.Int64, "attempt": pl.Int64, "valid": pl.Boolean, "counted": pl.Boolean,
+    "settled": pl.Boolean,
+}  # fmt: skip
+_FLOW_COLUMNS = {
+    "trial": pl.String, "setting": pl.String, "flow": pl.Int64, "group": pl.String,
+    "strategy": pl.String, "base_rtt_ns": pl.Int64,
+}  # fmt: skip
 
 
 def export_run(
@@ -61,19 +74,34 @@ def export_run(
 def flat_tables(summary: RunSummary) -> dict[str, pl.DataFrame]:
     """The tables `trials`, `flows`, `mixes` and, where the model holds, `ledger` of a run.
 
-    Values are in base units, NaN is null.
+    Values are in base units, NaN is null. A table without rows has its columns.
     """
     measures = summary.measures
+    flows_of = {f"flows_{name}": pl.Int64 for name in measures.strategies}
     tables = {
-        "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
-        "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
-        "mixes": [row for each in summary.rows for row in _mix_rows(each)],
+        "trials": pl.DataFrame(
+            [_trial_row(measures, trial) for trial in measures.run.trials],
+            _TRIAL_COLUMNS | flows_of | _TRIAL_STATE | _metric_columns(measures, "trial"),
+        ),
+        "flows": pl.DataFrame(
+            [row for trial in measures.trials for row in _flow_rows(measures, trial)],
+            _FLOW_COLUMNS | _metric_columns(measures, "flow"),
+        ),
+        "mixes": _inferred([row for each in summary.rows for row in _mix_rows(each)]),
     }
     ledger = _ledger_rows(measures)
     if ledger:
-        tables["ledger"] = ledger
-    return {name: pl.DataFrame(content, infer_schema_length=None).fill_nan(None)
-            for name, content in tables.items()}  # fmt: skip
+        tables["ledger"] = _inferred(ledger)
+    return {name: table.fill_nan(None) for name, table in tables.items()}
+
+
+def _inferred(rows: list[JsonObject]) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _metric_columns(measures: RunMeasures, scope: str) -> dict[str, type[pl.DataType]]:
+    names = (name for name in measures.metrics if METRICS[name].scope == scope)
+    return dict.fromkeys(names, pl.Float64)
 
 
 def check_export(out: Path, suffix: str, raw: Sequence[str]) -> None:
@@ -194,6 +222,8 @@ def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
 def _write_asked(measures: RunMeasures, folder: Path, name: str, suffix: str) -> int:
     if name not in MADE:
         return _write(_raw(measures, name), folder, name, suffix)
+    if not measures.trials:
+        raise RunError(f"{measures.run.path}: no valid trial, of which {name} could be made")
     path = folder / f"{name}.parquet"
     MADE[name](measures, path)
     if suffix == "parquet":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import tempfile
@@ -13,14 +12,25 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from ..contract.errors import EXIT_CONFIG, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, NashbedError
+from ..contract.errors import (
+    EXIT_CONFIG,
+    EXIT_HOST,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    NashbedError,
+    host_lacks,
+)
+from .streams import Stream, open_streams
 
 
 def main() -> NoReturn:
     """Run the command line and exit."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop_once)
-    sys.exit(run(sys.argv[1:]))
+    output = open_streams()
+    code = run(sys.argv[1:])
+    sys.exit(_told(output, code))
 
 
 def run(args: Sequence[str]) -> int:
@@ -40,13 +50,23 @@ def run(args: Sequence[str]) -> int:
         return _fail(args, error.message, error.exit_code)
     except KeyboardInterrupt:
         return _fail(args, "stopped", EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
     except Exception as error:
         if hasattr(error, "format_message"):
             return _usage(args, error)
+        lacking = host_lacks(error)
+        if lacking:
+            return _fail(args, lacking, EXIT_HOST)
         return _fail(args, _unexpected(error), EXIT_INTERNAL)
+
+
+def _told(output: Stream, code: int) -> int:
+    """The exit code, now that all is written; of what nobody can read there is a line."""
+    sys.stdout.flush()
+    if output.problem is None or isinstance(output.problem, BrokenPipeError):  # `| head`
+        return code
+    why = output.problem.strerror
+    print(f"nashbed: standard output: {why}; what the command did is done", file=sys.stderr)  # noqa: T201
+    return code or EXIT_HOST
 
 
 def _fail(args: Sequence[str], message: str, code: int) -> int:
@@ -74,12 +94,16 @@ def _usage(args: Sequence[str], error: Any) -> int:
 def _unexpected(error: Exception) -> str:
     """Keep the traceback in a file: it is for us, the line is for the person."""
     text = "".join(traceback.format_exception(error))
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="nashbed-", suffix=".log", delete=False, encoding="utf-8"
-    ) as log:
-        log.write(text)
     first = (str(error).strip().splitlines() or [""])[0]
-    return f"internal error: {type(error).__name__}: {first}; traceback in {Path(log.name)}"
+    what = f"internal error: {type(error).__name__}: {first}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="nashbed-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
+        ) as log:
+            log.write(text)
+    except OSError:
+        return f"{what}\n{text}"
+    return f"{what}; traceback in {Path(log.name)}"
 
 
 def _stop_once(number: int, frame: FrameType | None) -> None:

@@ -109,7 +109,7 @@ def available_ccas(path: Path = AVAILABLE) -> tuple[str, ...]:
         HostError: The kernel's file cannot be read.
     """
     try:
-        return tuple(path.read_text().split())
+        return tuple(path.read_text(encoding="utf-8").split())
     except OSError as error:
         raise HostError(f"{path}: cannot be read ({error.strerror}); is this Linux?") from error
 
@@ -139,7 +139,7 @@ def takes_modules(configuration: Path) -> bool:
 
 def _configuration(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise HostError(f"{path}: cannot be read ({error.strerror})") from error
 

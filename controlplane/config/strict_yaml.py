@@ -20,6 +20,9 @@ from ..contract.model import JsonObject
 Context = Mapping[str, object]
 """What an error of pydantic's says beside its message."""
 MAX_BYTES = 1_000_000
+LARGEST = 2**64
+"""Integers are below it; a seed is the largest that there is."""
+LONGEST_WORD = 200
 Path = tuple[str | int, ...]
 _RELATIVE = re.compile(r"^([a-z_]+(?:\.[a-z0-9_]+)*): (.*)$", re.DOTALL)
 _PRIORITY = ("value_error", "extra_forbidden", "missing")
@@ -137,9 +140,14 @@ def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | fl
     try:
         if kind == "float":
             return float(text)
-        return int(text, 0 if text.lstrip("+-").startswith(("0x", "0o")) else 10)
+        number = int(text, 0 if text.lstrip("+-").startswith(("0x", "0o")) else 10)
+        if abs(number) < LARGEST:
+            return number
+        raise OverflowError
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{source.where(path)}: {text!r} is not a supported number") from error
+        raise ConfigError(
+            f"{source.where(path)}: {_cut(repr(text))} is not a supported number"
+        ) from error
 
 
 def to_config_error(error: ValidationError, source: Source, schema: JsonObject) -> ConfigError:
@@ -223,7 +231,13 @@ def _line(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
         path = path + tuple(int(p) if p.isdigit() else p for p in relative[1].split("."))
         message = relative[2]
     place = f"{source.where(path)}: "
-    return place + (f"{_show(path)}: " if path else "") + " ".join(message.split())
+    words = " ".join(map(_cut, message.split()))
+    return place + (f"{_show(path)}: " if path else "") + words
+
+
+def _cut(word: str) -> str:
+    """A word as a line of a message can hold it."""
+    return word if len(word) <= LONGEST_WORD else f"{word[:40]}... ({len(word)} characters)"
 
 
 def _show(path: Path) -> str:

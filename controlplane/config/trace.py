@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,8 @@ from ..contract.units import NS_PER_S
 
 FOLDER = "traces"
 """Folder of a run directory with the traces of its scenario."""
+LONGEST_TIME = 40
+"""Characters of a line: a time that fits has fewer digits."""
 MOST_LINES = 2_000_000
 MOST_RATES = 65_536
 MS = 1_000_000
@@ -94,7 +95,7 @@ def _opportunities(text: str) -> tuple[list[int], list[int], int]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        if not line.strip().isdecimal():
+        if not line.strip().isdecimal() or len(line) > LONGEST_TIME:
             raise ValueError(f"line {number}: {line.strip()[:40]!r} is no whole millisecond")
         times.append(int(line) * MS)
         if len(times) > 1 and times[-1] < times[-2]:
@@ -109,7 +110,10 @@ def _opportunities(text: str) -> tuple[list[int], list[int], int]:
 
 def _rates(text: str, repeat: bool) -> tuple[list[int], list[int], int]:
     """Times and rates; the last line's time is the length of the trace."""
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = list(csv.reader(text.splitlines()))
+    except csv.Error as error:
+        raise ValueError(f"is no CSV: {error}") from error
     if [cell.strip() for cell in rows[0]] != HEADER:
         raise ValueError(f"line 1: must be {','.join(HEADER)}")
     read = [_row(number, row) for number, row in enumerate(rows[1:], 2) if row]

@@ -114,3 +114,32 @@ def is_repeatable(error: BaseException) -> bool:
         return error.repeatable
     out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
     return isinstance(error, MemoryError) or out_of_memory
+
+
+def host_lacks(error: BaseException) -> str:
+    """What the machine had too little of, and what to do; empty: the error says nothing of that.
+
+    Args:
+        error: An error that Python or the system raised wherever we were just then.
+    """
+    if isinstance(error, MemoryError):
+        return _LACKS[errno.ENOMEM]
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return _LACKS[errno.EAGAIN]
+    if not isinstance(error, OSError) or error.errno not in _LACKS:
+        return ""
+    place = f"{error.filename}: " if error.filename else ""
+    return place + _LACKS[error.errno]
+
+
+_LACKS = {
+    errno.ENOMEM: "out of memory; free some, or raise the limit (ulimit -v, memory.max)",
+    errno.EAGAIN: "no more threads or processes; raise the limit (ulimit -u, pids.max)",
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n)",
+    errno.ENFILE: "too many open files on this machine; raise fs.file-max",
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the disk quota is used up; free some space",
+    errno.EFBIG: "a file is larger than allowed; raise the limit (ulimit -f)",
+    errno.EROFS: "the file system is read-only; choose another folder",
+}
+"""An error's number -> what to say where nobody nearer to it has said more."""

@@ -21,6 +21,10 @@ from .shared import CONSTANTS
 NS_PER_S = 1_000_000_000
 PACKET_BYTES = CONSTANTS.frame_bytes_max
 """One full-sized Ethernet frame without FCS (MTU 1500): the unit of `64pkt`."""
+LARGEST = 2**63 - 1
+"""The most base units of a quantity: what C and tables hold."""
+LONGEST = 100
+"""Characters of a quantity's text: no number that fits is longer for what it says."""
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(.*?)\s*$")
 
@@ -47,6 +51,8 @@ class Quantity(ABC):
     @classmethod
     def _split(cls, text: str) -> tuple[Decimal, str]:
         """Split text into its number and its unit as spelled in UNITS."""
+        if len(text) > LONGEST:
+            raise ValueError(f"{text[:40]!r}... is too long; write {cls.allowed()}")
         match = _NUMBER.match(text)
         if match is None:
             raise ValueError(f"{text!r} is not {cls.allowed()}")
@@ -57,6 +63,8 @@ class Quantity(ABC):
             raise ValueError(f"{text!r} has no unit; write {cls.allowed()}")
         if unit not in cls.UNITS:
             raise ValueError(f"{text!r} has an unknown unit {unit!r}; write {cls.allowed()}")
+        if number * cls.UNITS[unit] > LARGEST:
+            raise ValueError(f"{text!r} is too large; write {cls.allowed()}")
         return number, unit
 
     @classmethod
@@ -75,6 +83,8 @@ class Quantity(ABC):
         if isinstance(value, str):
             return cls.parse(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
+            if not abs(value) <= LARGEST:
+                raise ValueError(f"the number is too large; write {cls.allowed()}")
             return cls.parse(str(value))
         raise ValueError(f"{value!r} is not {cls.allowed()}")
 

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -35,7 +34,7 @@ def read_document(path: Path, model: type[D], remedy: str) -> D:
         other_version = _other_version(raw, model.model_fields["format"].default)
         if not other_version:
             return model.model_validate(raw)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, error, remedy) from error
     raise damaged(path, other_version, f"use the version that wrote it, or {remedy}")
 
@@ -58,7 +57,7 @@ def read_scenario(path: Path) -> Scenario:
     """
     try:
         return Scenario.model_validate(_yaml(path))
-    except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
+    except (OSError, ValueError, RecursionError, YAMLError) as error:
         remedy = "restore it from the scenario that was run, or run again"
         raise damaged(path, error, remedy) from error
 
@@ -75,7 +74,7 @@ def read_taps(path: Path) -> TapFiles | None:
         raw = _yaml(path)
         capture = raw.get("capture") if isinstance(raw, dict) else None
         return None if capture is None else TapFiles.model_validate(capture)
-    except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
+    except (OSError, ValueError, RecursionError, YAMLError) as error:
         remedy = "restore it from the testbed file that was used, or run again"
         raise damaged(path, error, remedy) from error
 

@@ -14,6 +14,8 @@ from ..contract.errors import ConfigError, HostError, NashbedError
 
 TRIAL_REMEDY = "the trial is left out; delete its directory and run `nashbed resume`"
 """What to do about a sealed trial that cannot be read."""
+LONGEST = 300
+"""Characters of a problem in a message; what is read may be anything."""
 REMEDY = (
     "large tables of runs on a cluster stay in its shared folder: mount that at the same place, or "
     "copy the run with `cp -rL` where it is seen"
@@ -65,6 +67,7 @@ def damaged(path: Path, problem: object, remedy: str) -> RunError:
     """
     text = _description(problem) if isinstance(problem, Exception) else str(problem)
     line = (text.strip() or type(problem).__name__).splitlines()[0].rstrip(".")
+    line = line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
     return RunError(f"{path}: {line}; {remedy}")
 
 

@@ -84,6 +84,7 @@ STEPS = {
     "run": Step("make run", "root", 30 * 60, "trials"),
     "user-run": Step("make run", USER, 40 * 60, "trials"),
     "test": Step("make test", "root", 75 * 60, "tests"),
+    "long": Step("make test-long", "root", 150 * 60, "tests"),
     "check": Step("make check", USER, 30 * 60, "tests"),
     "wheel": Step("; ".join(WHEEL[1:3]), USER, 20 * 60, "trials"),
 }

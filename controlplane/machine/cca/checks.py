@@ -118,7 +118,7 @@ def btf(path: Path = BTF) -> str:
 def jit(path: Path = JIT) -> str:
     """The state of the compiler of eBPF; raises HostError where it is off."""
     try:
-        on = path.read_text().strip()
+        on = path.read_text(encoding="utf-8").strip()
     except OSError:
         on = "0"
     if on == "0":
@@ -131,7 +131,9 @@ def jit(path: Path = JIT) -> str:
 
 def capabilities(path: Path = STATUS) -> str:
     """The capabilities that registering takes; raises HostError where one is missing."""
-    lines = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
+    lines = dict(
+        line.split(":", 1) for line in path.read_text(encoding="utf-8").splitlines() if ":" in line
+    )
     held = int(lines["CapEff"], 16)
     missing = [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
     if missing:
@@ -144,7 +146,7 @@ def capabilities(path: Path = STATUS) -> str:
 
 def optmem(path: Path = OPTMEM) -> str:
     """What the kernel lets a socket have beside its buffers; raises HostError for too little."""
-    size = int(path.read_text())
+    size = int(path.read_text(encoding="utf-8"))
     if size < LEAST_OPTMEM_BYTES:
         raise HostError(
             f"net.core.optmem_max is {size}: a congestion control cannot keep its state; "

@@ -166,7 +166,7 @@ def require_tracing(scope: Path) -> None:
         scope: Yama's setting; there is none where Yama is not in the kernel.
     """
     try:
-        forbidden = scope.read_text().strip() == NOBODY
+        forbidden = scope.read_text(encoding="utf-8").strip() == NOBODY
     except OSError:
         forbidden = False
     if forbidden:

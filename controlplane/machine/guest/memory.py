@@ -107,8 +107,8 @@ def _shared_memory(root: Path) -> Iterator[MemoryRoom]:
 def _groups(root: Path) -> Iterator[MemoryRoom]:
     """Our control groups that limit memory, up the tree."""
     try:
-        ours = (root / "proc/self/cgroup").read_text().splitlines()
-        mounts = (root / "proc/self/mountinfo").read_text().splitlines()
+        ours = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        mounts = (root / "proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return
     paths = {
@@ -138,8 +138,8 @@ def _hierarchies(mounts: list[str]) -> Iterator[tuple[str, str, str]]:
 def _group(folder: Path, files: _GroupFiles) -> Iterator[MemoryRoom]:
     """A group's room, if it has a limit; what files have cached is given up before that."""
     try:
-        limit = int((folder / files.limit).read_text())
-        usage = int((folder / files.usage).read_text())
+        limit = int((folder / files.limit).read_text(encoding="utf-8"))
+        usage = int((folder / files.usage).read_text(encoding="utf-8"))
     except (OSError, ValueError):  # "max", or the top of the tree, which has no such file
         return
     if limit < NO_LIMIT_BYTES:
@@ -151,7 +151,7 @@ def _group(folder: Path, files: _GroupFiles) -> Iterator[MemoryRoom]:
 def _numbers(path: Path) -> dict[str, int]:
     """Name -> number, of a file with one of each in a line; empty where there is none."""
     try:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
         return {}
     words = (line.replace(":", " ").split() for line in lines)

@@ -114,7 +114,7 @@ class GuestSession(Session):
             NashbedError: It cannot be started.
         """
         self._end_guest()
-        content = json.loads(config.read_text()) | {"progress": str(self._progress)}
+        content = json.loads(config.read_text(encoding="utf-8")) | {"progress": str(self._progress)}
         boot_config = self.scratch / "guest.json"
         boot_config.write_text(json.dumps(content, indent=1) + "\n")
         control_socket = Path(content["control_socket"])

@@ -52,12 +52,12 @@ class Shield(ContractModel):
 
 def plan_shield(cores: tuple[int, ...]) -> Shield | None:
     """What raising a shield would change; None where no core would be left for the others."""
-    online = parse_cores(ONLINE.read_text())
+    online = parse_cores(ONLINE.read_text(encoding="utf-8"))
     rest = online - set(cores)
     if not rest or not online.issuperset(cores):
         return None
     others = [(tid, start_time(tid) or 0) for tid in _tasks() if _affinity(tid) == rest]
-    mask = WORKQUEUE_MASK.read_text().strip() if WORKQUEUE_MASK.exists() else ""
+    mask = WORKQUEUE_MASK.read_text(encoding="utf-8").strip() if WORKQUEUE_MASK.exists() else ""
     return Shield(
         cores=cores, online=tuple(sorted(online)), workqueue_mask=mask, others=tuple(others)
     )
@@ -122,7 +122,7 @@ def _write_workqueue_mask(shield: Shield, mask: str) -> None:
     if shield.workqueue_mask:
         # Without permission, only the kernel's unbound work is not moved.
         with suppress(OSError):
-            WORKQUEUE_MASK.write_text(mask)
+            WORKQUEUE_MASK.write_text(mask, encoding="utf-8")
 
 
 @contextmanager

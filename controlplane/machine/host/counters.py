@@ -180,7 +180,7 @@ def read_ticks(text: str | None = None) -> Ticks:
         text: Content of /proc/stat; None: it is read.
     """
     ticks: Ticks = {}
-    for line in (STAT.read_text() if text is None else text).splitlines():
+    for line in (STAT.read_text(encoding="utf-8") if text is None else text).splitlines():
         name, *values = line.split()
         if name.startswith("cpu") and name[3:].isdigit():
             # Guests' time, in the last two fields, is in user and nice already.
@@ -243,7 +243,7 @@ class KernelCounts:
 def read_kernel_counts() -> KernelCounts:
     """The counts as they are now."""
     return KernelCounts(
-        read_backlogs(SOFTNET.read_text()),
+        read_backlogs(SOFTNET.read_text(encoding="utf-8")),
         {core: cpu_time(pid).total_ns for core, pid in ksoftirqd().items()},
         read_ticks(),
     )

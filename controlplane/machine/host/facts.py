@@ -47,7 +47,7 @@ def kernel() -> str:
 
 def cpu() -> str:
     """CPU model and number of cores."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
 
@@ -56,7 +56,7 @@ def cpu_family() -> str:
     """Architecture and kind of the processor: within one, the same instructions are used."""
     keys = ("vendor_id", "cpu family", "model", "CPU implementer", "CPU architecture", "CPU part")
     found = dict.fromkeys(keys, "")
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in found and not found[key.strip()]:
             found[key.strip()] = value.strip()
@@ -186,6 +186,6 @@ def compiled_by(artefact: Path) -> str:
 
 def _first_line(path: str) -> str:
     try:
-        return Path(path).read_text().splitlines()[0].strip()
+        return Path(path).read_text(encoding="utf-8").splitlines()[0].strip()
     except (OSError, IndexError):
         return "unknown"

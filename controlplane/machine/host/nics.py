@@ -396,14 +396,14 @@ def lower_backlog(backlog: RaisedBacklog) -> None:
 
 def _backlog() -> int | None:
     try:
-        return int(MAX_BACKLOG.read_text())
+        return int(MAX_BACKLOG.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
 
 
 def _set_backlog(packets: int) -> bool:
     try:
-        MAX_BACKLOG.write_text(f"{packets}\n")
+        MAX_BACKLOG.write_text(f"{packets}\n", encoding="utf-8")
     except OSError as error:
         LOG.warning("%s: cannot be set to %d: %s", MAX_BACKLOG, packets, error.strerror)
         return False

@@ -114,7 +114,11 @@ def require_cores(testbed: Testbed) -> None:
 
 def free_huge_pages(meminfo: Path = MEMINFO) -> tuple[int, int]:
     """Free huge pages and the size of one in bytes."""
-    fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+    fields = dict(
+        line.split(":", 1)
+        for line in meminfo.read_text(encoding="utf-8").splitlines()
+        if ":" in line
+    )
     size_kb = int(fields.get("Hugepagesize", "0 kB").split()[0])
     return int(fields.get("HugePages_Free", "0")), size_kb * 1024
 

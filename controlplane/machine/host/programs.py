@@ -103,7 +103,7 @@ def _notifications(program: str, scratch: Path) -> tuple[str, ...]:
 def favour_group(pid: int) -> None:
     """Where sessions are scheduled as groups, it is the group's niceness that counts."""
     with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text("-20")
+        Path(f"/proc/{pid}/autogroup").write_text("-20", encoding="utf-8")
 
 
 def connect_switch(

@@ -89,7 +89,7 @@ def start_time(pid: int) -> int | None:
     psutil's time of creation moves with the wall clock, so it is no identity in a file.
     """
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return None
     # The command name may hold spaces and brackets: fields are counted after its last one.
@@ -113,7 +113,7 @@ def command_lines() -> dict[int, list[str]]:
 def oom_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
     """Processes that the kernel has ended for want of memory since it booted, where it tells."""
     try:
-        lines = vmstat.read_text().splitlines()
+        lines = vmstat.read_text(encoding="utf-8").splitlines()
     except OSError:
         return 0
     words = (line.split() for line in lines)

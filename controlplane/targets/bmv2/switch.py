@@ -220,7 +220,7 @@ def sources_digest(artefact: Path) -> str:
         TargetError: The file is not what p4src/build.py makes.
     """
     try:
-        stamp = json.loads(artefact.read_text())["stamp"]
+        stamp = json.loads(artefact.read_text(encoding="utf-8"))["stamp"]
         return str(stamp.split("sha256:")[1].split()[0])
     except (OSError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
         raise TargetError(f"{artefact}: is not a program that p4src/build.py compiled") from error

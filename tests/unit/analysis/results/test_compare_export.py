@@ -278,3 +278,24 @@ def test_files_are_as_their_layouts_say(whole_run: Path) -> None:
         left_out = MARKS.get(name, ())  # nothing can be marked in it
         names = [column for column in TABLES[name].names if column not in left_out]
         assert pq.read_schema(first / f"{name}.parquet").names == names
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_run_without_a_valid_trial_has_tables_without_rows(
+    form: str, whole_run: Path, run_copy: Path
+) -> None:
+    full = open_run(whole_run).tables
+    for record in run_copy.glob("trials/*/trial.json"):
+        content = json.loads(record.read_text())
+        content["gates"][0]["passed"] = content["valid"] = False
+        record.write_text(json.dumps(content))
+    run = open_run(run_copy)
+    rows = run.export(run_copy / "export", form)
+    assert (rows["flows"], rows["trials"]) == (0, 5)
+    assert run.tables["flows"].schema["per_flow_throughput"] == pl.Float64
+    assert run.tables["flows"].columns == [
+        name for name in full["flows"].columns if name in run.tables["flows"].columns
+    ]
+    for table in ("postcards", "harm"):
+        with pytest.raises(RunError, match="no valid trial"):
+            run.export(run_copy / "export", form, [table])

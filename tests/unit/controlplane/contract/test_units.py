@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from nashbed.controlplane.contract.units import (
     Buffer,
     Duration,
+    Quantity,
     Rate,
     Share,
     Size,
     bdp_bytes,
     bytes_in_flight,
 )
+from pydantic import TypeAdapter, ValidationError
 
 whole = st.integers(min_value=0, max_value=10**18)
 
@@ -117,3 +119,19 @@ def test_bytes_in_flight_are_whole_bytes() -> None:
 def test_a_part_of_a_byte_is_cut_off() -> None:
     # 1 Mbit/s x 1.001 ms = 125.125 bytes
     assert Buffer.parse("1bdp").to_bytes(Rate(10**6), Duration.parse("1.001ms")) == 125
+
+
+@pytest.mark.parametrize("kind", [Rate, Duration, Size, Buffer])
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 30, "1." + "0" * 5000 + "1"])
+def test_a_number_without_end_is_refused_in_words(kind: type[Quantity], number: str) -> None:
+    unit = next(iter(kind.UNITS))
+    with pytest.raises(ValueError, match=kind.KIND):
+        kind.parse(number + unit)
+    with pytest.raises(ValidationError, match="too large"):
+        TypeAdapter(kind).validate_python(9**9999)
+
+
+def test_the_largest_rate() -> None:
+    assert Rate.parse(f"{2**63 - 1}bit").bps == 2**63 - 1
+    with pytest.raises(ValueError, match="too large"):
+        Rate.parse(f"{2**63}bit")
