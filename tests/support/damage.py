@@ -34,12 +34,12 @@ def damages(folder: Path, seed: int, flips: int = 4) -> Iterator[Damage]:
     """Damage a folder in one way after the other; each is repaired before the next.
 
     Args:
-        folder: The folder.
+        folder: The folder; its empty files are left alone.
         seed: Seed of every draw.
         flips: Bits to flip in each file, one at a time.
     """
     rng = random.Random(seed)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.stat().st_size)
     for path in files:
         content = path.read_bytes()
         for kind in [*KINDS, *["flip"] * (flips - 1)]:
