@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from ...contract.errors import HostError, PrerequisiteError
 from ...store.checksums import SUMS, problem_of, problems_of, read_sums
@@ -182,7 +182,7 @@ def read_kernel(folder: Path) -> GuestKernel | None:
     """The kernel in a folder of the cache; None where there is none that can be read."""
     try:
         record = KernelRecord.model_validate_json((folder / RECORD).read_text())
-    except (OSError, ValidationError) as error:
+    except (OSError, ValueError) as error:
         LOG.warning("%s: not a kernel: %s", folder, error)
         return None
     return GuestKernel(
