@@ -394,6 +394,7 @@ def _measure_run(path: Path, _fingerprint: tuple[tuple[str, int], ...]) -> RunMe
     broken = list(run.damaged)
     for trial in run.valid_trials:
         try:
+            trial.check()
             measured.append(measure_trial(trial, run.scenario))
         except RunError as error:
             broken.append(DamagedTrial(trial.id, error.message))

@@ -70,7 +70,7 @@ def taps_of(run: FinishedRun, trial: SealedTrial) -> Taps | None:
     """Find the captures of a trial; None: it has none on both sides.
 
     Raises:
-        RunError: The run's testbed file is damaged.
+        RunError: The run's testbed file or a capture is damaged.
     """
     hardware = read_taps(run.path / "testbed.yaml")
     if hardware is not None:
@@ -82,7 +82,8 @@ def taps_of(run: FinishedRun, trial: SealedTrial) -> Taps | None:
     before, behind = trial.path / BEFORE, trial.path / BEHIND
     if not (before.is_file() and behind.is_file()):
         return None
-    return Taps(Tap(before, "file", HOST_CLOCK), Tap(behind, "file", HOST_CLOCK), software=True)
+    first, second = (Tap(trial.file(name), "file", HOST_CLOCK) for name in (BEFORE, BEHIND))
+    return Taps(first, second, software=True)
 
 
 def _hardware(run: FinishedRun, trial: SealedTrial, tap: TapFile) -> Tap:

@@ -130,7 +130,7 @@ def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Figure | None:
         _draw_socket(ax, measures, trial, strategy, colour)
         capture = trial.trial.path / "capture.pcap"
         if capture.is_file():
-            for series in capture_rtt(read_segments(capture)):
+            for series in capture_rtt(read_segments(trial.trial.file(capture.name))):
                 _plot(ax, series, f"{strategy}, capture", colour)
     _draw_bounds(ax, _base_rtts(measures, setting), measures.full_queue_ns(setting))
     longest = max(t.trial.record.duration_ns for t in trials.values())

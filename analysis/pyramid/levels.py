@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
+from nashbed.controlplane.store.checksums import is_whole, write_sums
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, RunError, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -353,7 +354,7 @@ def build_pyramid(trial: SealedTrial, folder: Path, show: Show = lambda *_: None
         OSError: The folder cannot be written.
     """
     flows = len(trial.arrays("flows", ["flow"])["flow"])
-    path = trial.path / "postcards.parquet"
+    path = trial.file("postcards.parquet")
     groups = RowGroups.read(path)
     total = int(groups.rows.sum())
     first = int(groups.first_ns.min()) if total else 0
@@ -371,6 +372,7 @@ def build_pyramid(trial: SealedTrial, folder: Path, show: Show = lambda *_: None
             assert level is not None
             _fill(level, OpenBins(flows, widths[0], first // widths[0]), path, groups, show)
         (made / "pyramid.json").write_text(record.model_dump_json(indent=1) + "\n")
+        write_sums(made)
     return record
 
 
@@ -443,8 +445,7 @@ def read_record(folder: Path, trial: SealedTrial) -> PyramidRecord | None:
         record = PyramidRecord.model_validate_json((folder / "pyramid.json").read_bytes())
     except (OSError, ValidationError):
         return None
-    whole = all(level_path(folder, width).is_file() for width in record.widths_ns)
-    return record if whole and record.source == source_of(trial) else None
+    return record if is_whole(folder) and record.source == source_of(trial) else None
 
 
 def user_cache() -> Path:

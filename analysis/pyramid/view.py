@@ -94,7 +94,7 @@ class PostcardQueue:
     def __init__(
         self, trial: SealedTrial, folder: Path, record: PyramidRecord, sampled_one_in: int
     ) -> None:
-        self._path = trial.path / "postcards.parquet"
+        self._path = trial.file("postcards.parquet")
         self._record, self._scale = record, sampled_one_in
         self._groups = RowGroups.read(self._path)
         self._can_mark = "marks" in pq.read_schema(self._path).names

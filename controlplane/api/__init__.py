@@ -64,12 +64,13 @@ if TYPE_CHECKING:
         start,
         verify,
     )
-    from .runs import Run, Trial, compare, equivalence, open_run
+    from .runs import CheckedRun, Run, Trial, check_files, compare, equivalence, open_run
 
 __all__ = [
     "METRICS",
     "Bottleneck",
     "Buffer",
+    "CheckedRun",
     "ConfigError",
     "Duration",
     "Equilibrium",
@@ -103,6 +104,7 @@ __all__ = [
     "atlas",
     "captures",
     "cc",
+    "check_files",
     "compare",
     "doctor",
     "equivalence",
@@ -145,7 +147,9 @@ _MODULES = {
     "nashbed.running": (
         "RunInProgress", "VerificationInProgress", "Verified", "resume", "run", "start", "verify",
     ),
-    "nashbed.runs": ("Run", "Trial", "compare", "equivalence", "open_run"),
+    "nashbed.runs": (
+        "CheckedRun", "Run", "Trial", "check_files", "compare", "equivalence", "open_run",
+    ),
 }  # fmt: skip
 _SUBMODULES = (
     "aqm", "atlas", "captures", "cc", "doctor", "figures", "kernels", "models",

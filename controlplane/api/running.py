@@ -387,4 +387,5 @@ def _require_planned_here(active: ActiveRun) -> None:
 def _remarks(active: ActiveRun) -> tuple[str, ...]:
     certificate = active.manifest.certificate
     doubts = certificate.detail if certificate and certificate.state != "certified" else ""
-    return tuple(line for line in (doubts, active.plan.memory_short) if line)
+    again = tuple(f"{line}; the trial is run again" for line in active.damaged)
+    return (*again, *(line for line in (doubts, active.plan.memory_short) if line))

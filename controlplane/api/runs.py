@@ -28,6 +28,7 @@ from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
 from nashbed.controlplane.store import finished_run
+from nashbed.controlplane.store.integrity import CheckedRun, DamagedFile, check_run
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
     from nashbed.controlplane.store.finished_run import DamagedTrial
 
 __all__ = [
+    "CheckedRun",
+    "DamagedFile",
     "Run",
     "RunLike",
     "Trial",
+    "check_files",
     "compare",
     "equilibria_answer",
     "equivalence",
@@ -424,6 +428,18 @@ def equivalence(
     if not 0 < margin < 1:
         raise ConfigError(f"margin: {margin:g}; write more than 0 and less than 1")
     return equivalence_of_runs(_folder(first), _folder(second), margin, setting, against)
+
+
+def check_files(path: str | Path) -> CheckedRun:
+    """Read every file of a run that was sealed with a digest, and say which ones are damaged.
+
+    Args:
+        path: A directory in results/.
+
+    Raises:
+        RunError: It is not a run, or its manifest is damaged.
+    """
+    return check_run(Path(path))
 
 
 def open_run(path: str | Path) -> Run:

@@ -1,4 +1,7 @@
-"""`nashbed verify`: trials of a finished run are run again and must measure the same."""
+"""`nashbed verify`: trials of a finished run are run again and must measure the same.
+
+With `--files` nothing is run: the files of the run must be as they were sealed.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from nashbed.running import (
     Verified,
 )
 from nashbed.running import verify as verify_again
+from nashbed.runs import CheckedRun, DamagedFile, check_files
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel, JsonAnswer
@@ -78,15 +82,39 @@ class VerifyAnswer(JsonAnswer):
         )
 
 
+class FilesAnswer(JsonAnswer):
+    """What `nashbed verify --files` answers.
+
+    Attributes:
+        ok: Whether no file is damaged.
+        run: Name of the run.
+        trials: How many trials are sealed.
+        unlisted: Those that an earlier version sealed, without a digest of any file.
+        damaged: The damaged files.
+    """
+
+    ok: bool
+    run: str
+    trials: int
+    unlisted: tuple[str, ...]
+    damaged: tuple[DamagedFile, ...]
+
+    @classmethod
+    def of(cls, found: CheckedRun) -> Self:
+        """The answer about a run whose files were read."""
+        return cls(ok=not found.damaged, **vars(found))
+
+
 DIGITS = 16
 """Digits of a digest shown to a person."""
 
 
 @app.command(
     epilog="Examples: nashbed verify results/20260101T120000Z-quickstart --count 3; "
-    "nashbed verify results/20260101T120000Z-quickstart --trial b2bdp-k03-r0-a0 --keep again"
+    "nashbed verify results/20260101T120000Z-quickstart --trial b2bdp-k03-r0-a0 --keep again; "
+    "nashbed verify results/20260101T120000Z-quickstart --files"
 )
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 - one parameter for each option
     run_dir: RunFolder,
     trial: Annotated[
         list[str] | None, typer.Option("--trial", help="Run this trial again; repeatable.")
@@ -104,15 +132,26 @@ def verify(
     keep: Annotated[
         Path | None, typer.Option("--keep", help="Keep the repeated trials in this new folder.")
     ] = None,
+    files: Annotated[
+        bool,
+        typer.Option(
+            "--files", help="Run nothing: check that the files of any run are as they were sealed."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Run trials of a virtual run again: they must be equal to the bit.
 
     Equal means: every table, capture and report has the same SHA-256. Otherwise it names the first
-    row and column that differ, with both values, and the exit code is 20.
+    row and column that differ, with both values, and the exit code is 20. So it is when `--files`
+    finds a damaged file.
     """
-    if (bool(trial) + everything + (count is not None)) > 1:
-        raise ConfigError("--trial, --all and --count exclude each other; give one of them")
+    if (bool(trial) + everything + (count is not None) + files) > 1:
+        raise ConfigError("--trial, --all, --count and --files exclude each other; give one")
+    if files:
+        checked = check_files(run_dir)
+        answer(FilesAnswer.of(checked), as_json, files_text(checked))
+        return EXIT_OK if not checked.damaged else EXIT_ACCEPTANCE
     drawn_with = random.SystemRandom().randrange(10**6) if seed is None else seed
     drawn = None if everything else count or 1
     running = verify_again(run_dir, trials=trial or (), count=drawn, seed=drawn_with, keep=keep)
@@ -140,6 +179,21 @@ def _carry_out(running: VerificationInProgress, how: str) -> None:
 
     with display:
         running.watch(show)
+
+
+def files_text(found: CheckedRun) -> str:
+    """The damaged files, and how many trials have any."""
+    lines = [str(each) for each in found.damaged]
+    if found.unlisted:
+        number = counted(len(found.unlisted), "trial")
+        lines.append(
+            f"{number} sealed by an earlier version, without digests of files: not checked"
+        )
+    broken = {each.trial for each in found.damaged if each.trial}
+    lines.append(f"{len(broken)} of {counted(found.trials, 'trial')} damaged")
+    if broken:
+        lines.append("they are left out of reports; `nashbed resume` runs them again")
+    return "\n".join(lines)
 
 
 def verification_text(found: Verified) -> str:

@@ -16,12 +16,12 @@ from ..contract.testbed import Testbed
 from ..machine.guest.programs import changed_programs, guest_programs
 from ..machine.kernels.cache import (
     NoKernelError,
-    file_digest,
     find_kernel,
     kernel_folder,
     read_kernel,
 )
 from ..machine.paths import ROOT, artefact
+from ..store.checksums import file_digest
 from ..targets.registry import artefact_of
 
 ROOMS = (

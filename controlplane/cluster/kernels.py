@@ -22,13 +22,14 @@ from ..machine.kernels.cache import (
     RECORD,
     TREE,
     GuestKernel,
-    file_digest,
+    damage_of,
     find_kernel,
     kernel_cache,
     kernel_folder,
     read_kernel,
     what_stops,
 )
+from ..store.checksums import file_digest, write_sums
 from ..store.errors import disk_errors
 from ..store.staging import remove_stale, whole_folder
 from .identity import DIGITS, KernelIdentity
@@ -158,11 +159,13 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
     folder = kernel_folder(identity.release, identity.recipe)
     with disk_errors(folder), _alone():
         remove_stale(folder.parent)
-        if read_kernel(folder) is not None:
+        kept = read_kernel(folder)
+        if kept is not None and not damage_of(kept):
             return
         with whole_folder(folder) as made:
             _extract(data, made)
             _check(made, identity)
+            write_sums(made)
     LOG.info("kernel %s came from the client", folder.name)
 
 

@@ -22,6 +22,7 @@ from pydantic import Field
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+from ..store.checksums import file_digest
 from ..store.errors import disk_errors
 from ..store.staging import whole_folder
 
@@ -167,7 +168,7 @@ def _keep(folder: Path, files: Sequence[Path], shared: Path) -> tuple[KeptFile, 
     try:
         with disk_errors(shared):
             shared.mkdir(parents=True, exist_ok=True)
-            with whole_folder(shared / place, replace=False, durable=True) as made:
+            with whole_folder(shared / place, replace=False) as made:
                 return tuple(_copy(file, file.relative_to(folder), made, place) for file in files)
     except OSError as error:
         problem = f"{shared}: the shared folder cannot be written ({error.strerror})"
@@ -303,9 +304,7 @@ def _problem(file: Path, kept: KeptFile, shared: Path) -> str:
     size = file.stat().st_size
     if size != kept.size_bytes:
         return f"has {size} B instead of {kept.size_bytes} B"
-    with file.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
-    return "" if digest == kept.digest else "has another content"
+    return "" if file_digest(file) == kept.digest else "has another content"
 
 
 def remove_leftovers(shared: Path, trials: Path) -> None:

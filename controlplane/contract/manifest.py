@@ -128,6 +128,8 @@ class Manifest(ContractModel):
         ports: Port -> driver, interface and MAC address.
         host: More facts about the machine (offloads, rps_cpus, huge pages, memory).
         certificate: State of the testbed's certificate; null: not recorded.
+        sealed: File of the run directory -> SHA-256: all that the run was given, and each sealed
+            trial's list of its own files; empty in runs of earlier versions.
         testbeds: Name -> testbed that trials could be given to; empty: all ran on the one above.
         status: State of the run.
     """
@@ -156,6 +158,7 @@ class Manifest(ContractModel):
     ports: dict[str, JsonObject]
     host: JsonObject
     certificate: Standing | None = None
+    sealed: dict[str, str] = Field(default_factory=dict)
     testbeds: dict[str, TestbedFacts] = Field(default_factory=dict)
     status: Literal["running", "interrupted", "failed", "complete"]
 

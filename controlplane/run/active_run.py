@@ -40,6 +40,7 @@ class ActiveRun:
         work: What is still to be run.
         ccas: CCAs that the hosts' kernel does not have.
         disciplines: Queue disciplines of the user's own.
+        damaged: Files of sealed trials that are damaged; these trials are run again.
     """
 
     directory: RunDirectory
@@ -50,6 +51,7 @@ class ActiveRun:
     work: Work
     ccas: tuple[CcaFile, ...] = ()
     disciplines: tuple[OwnDiscipline, ...] = ()
+    damaged: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -63,7 +65,9 @@ class ActiveRun:
 
     def set_status(self, status: Status) -> None:
         """Write the manifest with another status."""
-        self.write_manifest(with_status(self.manifest, status, self.directory.sealed()))
+        manifest = with_status(self.manifest, status, self.directory.sealed())
+        sealed = self.directory.lists(manifest.sealed)
+        self.write_manifest(manifest.model_copy(update={"sealed": sealed}))
 
 
 def new_run(
@@ -89,7 +93,7 @@ def new_run(
     queues = keep_disciplines(directory.path, disciplines)
     traces = keep_traces(directory.path, scenario)
     manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues, traces)
-    directory.write("manifest.json", manifest)
+    manifest = directory.begin(manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
     return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
 
@@ -119,6 +123,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     disciplines = kept_disciplines(directory.path, manifest)
     require_traces(scenario, manifest)
     plan = directory.read("plan.json", Plan)
+    damaged = directory.set_damaged_aside(manifest)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
     unplanned -= {trial.key for trial in plan.trials}
     if unplanned:
@@ -126,7 +131,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
             f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
         )
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines, damaged)
 
 
 def _remaining_work(

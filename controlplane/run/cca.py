@@ -21,8 +21,9 @@ from ..contract.testbed import Testbed
 from ..machine.cca.checks import kernels_own_ccas, require_ccas
 from ..machine.cca.modules import module_of
 from ..machine.cca.objects import is_shipped, object_of
-from ..machine.kernels.cache import GuestKernel, file_digest, find_kernel
+from ..machine.kernels.cache import GuestKernel, find_kernel
 from ..machine.paths import CCA_FOLDER, ROOT, guest_configuration
+from ..store.checksums import file_digest
 from .kept_sources import keep_sources
 
 FOLDER = "controls"

@@ -164,7 +164,7 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     require_traces(scenario, manifest)
     traces = keep_traces(directory.path, scenario)
     repeated = new_manifest(directory, scenario, testbed, known, kept, queues, traces)
-    directory.write("manifest.json", repeated)
+    repeated = directory.begin(repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
     run = ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas, disciplines)
     return Verification(manifest, run, work)

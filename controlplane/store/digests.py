@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..contract.trial import TrialDigests
+from .checksums import file_digest
 from .errors import TRIAL_REMEDY, check_links, damaged
 from .parquet import BATCH_ROWS
 from .tables import TABLES
@@ -58,7 +59,7 @@ def digest_tables(folder: Path) -> dict[str, str]:
 
 def digest_captures(folder: Path) -> dict[str, str]:
     """Digest the captures that a trial has, by file name."""
-    return {path.name: _file_digest(path) for path in sorted(folder.glob(CAPTURES))}
+    return {path.name: file_digest(path) for path in sorted(folder.glob(CAPTURES))}
 
 
 def table_digest(path: Path) -> str:
@@ -119,11 +120,6 @@ def _bytes(values: NDArray[Any]) -> bytes | memoryview:
     if values.dtype.kind == "f":
         values = np.where(np.isnan(values), np.nan, values)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data.cast("B")
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _text_digest(content: Any) -> str:

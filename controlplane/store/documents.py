@@ -1,8 +1,15 @@
-"""Read and write the small documents of a run directory (JSON, YAML) as contract models."""
+"""Read and write the small documents of a run directory (JSON, YAML) as contract models.
+
+The last key of a JSON document is `sha256`, the digest of all that stands before it: a document
+that is replaced again and again cannot be in a list of digests that is always right. Documents of
+earlier versions, and those that somebody wrote by hand, have none.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +23,8 @@ from .errors import damaged, disk_errors
 from .staging import write_whole
 
 D = TypeVar("D", bound=ContractModel)
+_KEY = "sha256"
+_SIGNED = re.compile(rf'(.*),\n "{_KEY}": "([0-9a-f]{{64}})"\n}}\n', re.DOTALL)
 
 
 def read_document(path: Path, model: type[D], remedy: str) -> D:
@@ -30,7 +39,7 @@ def read_document(path: Path, model: type[D], remedy: str) -> D:
         RunError: The file is missing, damaged or of another version.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = _unchanged(path.read_text(encoding="utf-8"))
         other_version = _other_version(raw, model.model_fields["format"].default)
         if not other_version:
             return model.model_validate(raw)
@@ -46,7 +55,23 @@ def write_document(path: Path, document: ContractModel) -> None:
         DiskFullError: There is no space for it.
     """
     with disk_errors(path):
-        write_whole(path, document.model_dump_json(indent=1) + "\n", durable=True)
+        content = document.model_dump_json(indent=1).removesuffix("\n}")
+        write_whole(path, f'{content},\n "{_KEY}": "{_text_digest(content)}"\n}}\n')
+
+
+def _unchanged(text: str) -> Any:
+    """A JSON document without its digest; raises ValueError where it has another one."""
+    raw = json.loads(text)
+    if isinstance(raw, dict) and _KEY in raw:
+        found = _SIGNED.fullmatch(text)
+        if found is None or _text_digest(found[1]) != found[2]:
+            raise ValueError(f"it is not what was written; without its key {_KEY} it is read as is")
+        del raw[_KEY]
+    return raw
+
+
+def _text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_scenario(path: Path) -> Scenario:

@@ -96,13 +96,13 @@ def check_links(folder: Path) -> None:
         folder: The trial's folder.
     """
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if path.is_symlink() and not _seen(path):
+        if is_unseen(path):
             raise damaged(path, f"is kept as {path.readlink()}, which is not seen here", REMEDY)
 
 
-def _seen(path: Path) -> bool:
-    """Whether a link leads to a file; a network folder that fails to answer has none."""
+def is_unseen(path: Path) -> bool:
+    """Whether it is a link to no file; a network folder that fails to answer has none."""
     try:
-        return path.is_file()
+        return path.is_symlink() and not path.is_file()
     except OSError:
-        return False
+        return True

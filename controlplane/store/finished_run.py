@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt, Setting
 from .documents import read_document, read_scenario
 from .errors import RunError
+from .integrity import PLAN, check_document, check_names, trial_folders
 from .run_directory import read_failures
 from .sealed_trial import SealedTrial, open_trial
 
@@ -119,26 +121,29 @@ def open_run(path: Path) -> FinishedRun:
             "give a directory under results/"
         )
     manifest = read_document(path / "manifest.json", Manifest, "run again")
+    for name in ("scenario.yaml", "testbed.yaml", PLAN):
+        check_document(path / name, manifest.sealed)
     scenario = read_scenario(path / "scenario.yaml")
-    trials, damaged_trials = _open_trials(path / "trials")
+    trials, damaged_trials = _open_trials(path, manifest.sealed)
     plan, failures = _open_plan(path), read_failures(path)
     return FinishedRun(path, manifest, scenario, plan, trials, damaged_trials, failures)
 
 
 def _open_plan(path: Path) -> Plan | None:
-    file = path / "plan.json"
+    file = path / PLAN
     if not file.is_file():
         return None
     return read_document(file, Plan, "restore it, or run again")
 
 
-def _open_trials(folder: Path) -> tuple[tuple[SealedTrial, ...], tuple[DamagedTrial, ...]]:
+def _open_trials(
+    run: Path, sealed: Mapping[str, str]
+) -> tuple[tuple[SealedTrial, ...], tuple[DamagedTrial, ...]]:
     trials: list[SealedTrial] = []
     broken: list[DamagedTrial] = []
-    for directory in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if directory.name.startswith(".") or not directory.is_dir():
-            continue
+    for directory in trial_folders(run):
         try:
+            check_names(directory, sealed)
             trials.append(open_trial(directory))
         except RunError as error:
             broken.append(DamagedTrial(directory.name, error.message))

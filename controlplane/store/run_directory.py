@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,11 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import FailedAttempt, FailedAttempts, TrialRecord
+from .checksums import file_digest, sums_of, write_sums
 from .documents import read_document, write_document
-from .errors import RunError, disk_errors
-from .staging import Staging, remove_stale
+from .errors import RunError, disk_errors, is_unseen
+from .integrity import checked, damaged_files, is_of_run, list_of, trial_folders
+from .staging import Staging, flush_all, flush_names, remove_stale, write_whole
 
 FAILURES = "failures.json"
 
@@ -37,6 +39,8 @@ class RunDirectory:
         self.trials = path / "trials"
         self.log = path / "run.log"
         self._unsealed: dict[str, Staging] = {}
+        self._lists: dict[str, str] = {}
+        self._damaged: set[str] = set()
 
     @contextmanager
     def unsealed(self, trial_id: str) -> Iterator[Path]:
@@ -56,6 +60,19 @@ class RunDirectory:
         """Read a document; raises RunError when it is missing or damaged."""
         return read_document(self.path / name, model, "restore it, or start a new run")
 
+    def begin(self, manifest: Manifest) -> Manifest:
+        """Write the manifest of a new run, which lists all that the run has been given.
+
+        Returns:
+            The manifest with that list. All of it is on the disk.
+        """
+        complete = manifest.model_copy(update={"sealed": sums_of(self.path)})
+        with disk_errors(self.path):
+            flush_all(self.path)
+            self.write("manifest.json", complete)
+            flush_names(self.path.parent)
+        return complete
+
     def testbed(self, name: str) -> Path:
         """The file of one of several testbeds that trials could be given to."""
         return self.path / "testbeds" / f"{name}.yaml"
@@ -66,12 +83,47 @@ class RunDirectory:
         folder, sealed = staging.place / trial_id, self.trials / trial_id
         with disk_errors(sealed):
             write_document(folder / "trial.json", record)
-            return staging.publish(folder, sealed, replace=False, durable=True)
+            self._lists[list_of(trial_id)] = write_sums(folder)
+            staging.publish(folder, sealed, replace=trial_id in self._damaged)
+        self._damaged.discard(trial_id)
+        return sealed
 
     def sealed(self) -> list[TrialRecord]:
-        """Records of all sealed trials; raises RunError for a damaged one."""
-        folders = sorted(p for p in self.trials.glob("*") if not p.name.startswith("."))
-        return [_sealed(folder) for folder in folders]
+        """Records of all sealed trials, but of those that were set aside.
+
+        Raises:
+            RunError: One is damaged.
+        """
+        names = (folder.name for folder in trial_folders(self.path))
+        return [_sealed(self.trials / name) for name in names if name not in self._damaged]
+
+    def set_damaged_aside(self, manifest: Manifest) -> tuple[str, ...]:
+        """Take trials with damaged files for such that were never sealed: they are run again.
+
+        Each stays where it is until its successor is sealed. Every file of every trial is read;
+        one in a shared folder that is not mounted here is not taken for damaged.
+
+        Returns:
+            What is damaged, in a line for each file.
+        """
+        found = [
+            each
+            for each in damaged_files(self.path, manifest)
+            if each.trial and not is_unseen(self.trials / each.trial / each.name)
+        ]
+        self._damaged = {each.trial for each in found}
+        return tuple(map(str, found))
+
+    def lists(self, known: Mapping[str, str]) -> dict[str, str]:
+        """The digests for the manifest, those of all sealed trials' lists among them.
+
+        Args:
+            known: The digests in the manifest so far; they stand, unless a trial was sealed since.
+        """
+        trials = {list_of(folder.name) for folder in trial_folders(self.path)}
+        kept = {name: digest for name, digest in known.items() if is_of_run(name) or name in trials}
+        new = {name for name in trials - set(kept) if (self.path / name).is_file()}
+        return kept | {name: file_digest(self.path / name) for name in new} | self._lists
 
     def failures(self) -> tuple[FailedAttempt, ...]:
         """The attempts that failed so far; raises RunError when their document is damaged."""
@@ -172,12 +224,12 @@ def keep_testbed(directory: RunDirectory, name: str, text: str) -> None:
     path = directory.testbed(name)
     with disk_errors(path):
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text.encode())
+        write_whole(path, text)
 
 
 def _sealed(folder: Path) -> TrialRecord:
     remedy = f"move {folder} away and `nashbed resume` runs the trial again"
-    return read_document(folder / "trial.json", TrialRecord, remedy)
+    return read_document(checked(folder / "trial.json", remedy), TrialRecord, remedy)
 
 
 def _unused(path: Path) -> Path:

@@ -11,6 +11,7 @@ import polars as pl
 from ..contract.trial import Setting, TrialRecord
 from .documents import read_document
 from .errors import TRIAL_REMEDY, check_links, damaged
+from .integrity import check_files, checked
 from .parquet import BATCH_ROWS, Arrays, check_table, read_columns, stream_columns
 from .tables import LATER, TABLES
 
@@ -46,7 +47,22 @@ class SealedTrial:
 
     def has(self, table: str) -> bool:
         """Say whether the trial has a table."""
-        return self._file(table).is_file()
+        return (self.path / f"{table}.parquet").is_file()
+
+    def file(self, name: str) -> Path:
+        """A file of the trial, once it is seen to be as it was sealed.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            RunError: It is damaged.
+        """
+        return checked(self.path / name)
+
+    def check(self) -> None:
+        """See that all files are as they were sealed; raises RunError for the first that is not."""
+        check_files(self.path)
 
     def arrays(self, table: str, columns: Sequence[str] | None = None) -> Arrays:
         """Read whole columns of a table that fits in memory, as numpy arrays.
@@ -86,7 +102,7 @@ class SealedTrial:
         return pl.scan_parquet(self._file(table))
 
     def _file(self, table: str) -> Path:
-        return self.path / f"{table}.parquet"
+        return self.file(f"{table}.parquet")
 
 
 def open_trial(path: Path) -> SealedTrial:
@@ -100,7 +116,8 @@ def open_trial(path: Path) -> SealedTrial:
             folder that is not seen here.
     """
     check_links(path)
-    trial = SealedTrial(path, read_document(path / "trial.json", TrialRecord, TRIAL_REMEDY))
+    record = read_document(checked(path / "trial.json"), TrialRecord, TRIAL_REMEDY)
+    trial = SealedTrial(path, record)
     for name in REQUIRED:
         if not trial.has(name):
             raise damaged(path / f"{name}.parquet", "is missing", TRIAL_REMEDY)

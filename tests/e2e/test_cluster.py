@@ -18,7 +18,8 @@ from typing import Any
 import psutil
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST, EXIT_INTERRUPTED
-from nashbed.controlplane.machine.kernels.cache import file_digest, kernel_cache
+from nashbed.controlplane.machine.kernels.cache import kernel_cache
+from nashbed.controlplane.store.checksums import file_digest
 from tests.e2e.conftest import NASHBED, Nashbed, digests, records
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]

@@ -9,10 +9,10 @@ from nashbed.controlplane.machine.kernels.cache import (
     RECORD,
     TREE,
     KernelRecord,
-    file_digest,
     kernel_folder,
     recipe_digest,
 )
+from nashbed.controlplane.store.checksums import file_digest
 
 
 def put_kernel(release: str, package: str = "linux-source 1", digest: str = "") -> Path:

@@ -2,7 +2,8 @@
 
 `python -m tests.support.killed_writer` reads lines `[PLACE, FOLDER, MOMENT]` and answers each with
 an exit code. Of moments there are `before` the first result has its name, `after` the last one has
-(a SIGKILL both), and `clean`, what comes next.
+(a SIGKILL both), `clean`, what comes next, and `never`: it is written twice, as it is `unflushed`,
+with nothing that waits for the disk.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from unittest.mock import patch
 import jinja2
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 from nashbed.analysis import traces
 from nashbed.analysis.clock import of_run
 from nashbed.analysis.figures import atlas_map
@@ -33,7 +36,7 @@ from nashbed.controlplane.cli import bench
 from nashbed.controlplane.cluster import kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
-from nashbed.controlplane.config import load_scenario
+from nashbed.controlplane.config import load_scenario, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.own_discipline import OwnDiscipline
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -44,11 +47,13 @@ from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.kernels import build as kernel_build
 from nashbed.controlplane.machine.kernels.cache import GuestKernel, find_kernel
 from nashbed.controlplane.run import replay
+from nashbed.controlplane.run.active_run import new_run
 from nashbed.controlplane.store import documents, run_directory, staging
 from nashbed.controlplane.store.staging import remove_stale
+from nashbed.controlplane.study.adaptive import make_chooser
 from tests.support.cached_kernels import put_kernel
 from tests.support.kernel_source import make_tree
-from tests.unit.controlplane.conftest import SCENARIO
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
 Files = dict[str, str]
 
@@ -106,12 +111,17 @@ def _next_run(folder: Path) -> None:
     runs.require_removed(dead)
 
 
+def _new_run(folder: Path, text: str) -> None:
+    scenario, bed = parse_scenario(SCENARIO, "s.yaml"), parse_testbed(TESTBED, "t.yaml")
+    new_run(folder, scenario, bed, plan_of(scenario.model, bed.model), make_chooser)
+
+
 def _trial(folder: Path, text: str) -> None:
     directory = run_directory.RunDirectory(folder)
     directory.trials.mkdir(exist_ok=True)
     with directory.unsealed(f"trial-{text}") as made:
         made.mkdir()
-        (made / "flows.parquet").write_text(text)
+        pq.write_table(pa.table({"text": [text]}), made / "flows.parquet")
         directory.seal(f"trial-{text}", TrialRecord.model_construct(id=text))
 
 
@@ -277,7 +287,7 @@ def _pyramid(folder: Path, text: str) -> None:
         "RowGroups.read": lambda path: levels.RowGroups(none, none, none, none),
     }.items():  # fmt: skip
         _put(f"analysis.pyramid.levels.{name}", new)
-    trial: Any = SimpleNamespace(path=folder, arrays=lambda *asked: {"flow": [0]})
+    trial: Any = SimpleNamespace(arrays=lambda *asked: {"flow": [0]}, file=folder.joinpath)
     levels.build_pyramid(trial, folder / "pyramid")
 
 
@@ -308,6 +318,8 @@ PLACES = {
     ),
 }
 """By what they write."""
+IN_PLACE = {"new run": Place("controlplane.run.active_run", _new_run)}
+"""What is made in its place, and counts once its last document is renamed."""
 
 
 def _write(place: Place, folder: Path, moment: str) -> None:
@@ -342,6 +354,13 @@ def _clean(place: Place, folder: Path) -> None:
         place.write(folder, "new")
 
 
+def _never_killed(place: Place, folder: Path, flushed: bool) -> None:
+    """Write, and write again."""
+    with nullcontext() if flushed else patch.object(staging, "_flush", lambda path: None):
+        place.write(folder, "old")
+        place.write(folder, "new")
+
+
 def before_of(folder: Path) -> Path:
     """The file that says what was there before a writer was killed."""
     return folder.with_suffix(".json")
@@ -354,10 +373,13 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             try:
+                place = (PLACES | IN_PLACE)[name]
                 if moment == "clean":
-                    _clean(PLACES[name], Path(folder))
+                    _clean(place, Path(folder))
+                elif moment in ("never", "unflushed"):
+                    _never_killed(place, Path(folder), moment == "never")
                 else:
-                    _write(PLACES[name], Path(folder), moment)
+                    _write(place, Path(folder), moment)
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ...contract.errors import HostError
 from ...contract.own_discipline import OwnDiscipline
+from ...store.checksums import file_digest, is_as_listed
 from ...store.staging import Staging, remove_stale
-from ..kernels.cache import file_digest, kernel_cache
+from ..kernels.cache import kernel_cache
 from ..paths import AQM_HEADERS
 from ..process.compiler import c_compiler, compiler_version, run_compiler
 
@@ -50,7 +51,7 @@ def discipline_object(own: OwnDiscipline) -> DisciplineObject:
     place = discipline_cache() / key / f"{own.name}{SUFFIX}"
     for folder in discipline_cache().glob("*"):
         remove_stale(folder)
-    if not place.is_file():
+    if not is_as_listed(place):
         compile_discipline(own, compiler, place)
     return DisciplineObject(place, file_digest(place), made_by)
 
@@ -83,4 +84,4 @@ def compile_discipline(own: OwnDiscipline, compiler: str, place: Path) -> None:
         where = f"-ffile-prefix-map={source.parent}=."
         command = [compiler, *FLAGS, where, f"-I{AQM_HEADERS}", str(source), "-o", str(made)]
         run_compiler(own.source, command)
-        staging.publish(made, place)
+        staging.publish_listed(made, place)

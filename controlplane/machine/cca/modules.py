@@ -11,8 +11,9 @@ from pathlib import Path
 from ...contract.c_files import c_sources
 from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
+from ...store.checksums import is_as_listed
 from ...store.staging import Staging, locked, remove_stale
-from ..kernels.cache import GuestKernel, make_command
+from ..kernels.cache import GuestKernel, listed_problem, make_command
 from ..paths import CCA_FOLDER
 from ..process import command
 
@@ -49,11 +50,11 @@ def module_of(kernel: GuestKernel, cca: CcaFile) -> Path:
     """
     module = kernel.folder / _MODULES / f"{cca.name}-{cca.digest[:_NAME_DIGITS]}.ko"
     remove_stale(module.parent)
-    if module.is_file():
+    if is_as_listed(module):
         return module
     _require_means(kernel)
     with _alone(module.parent):
-        if not module.is_file():
+        if not is_as_listed(module):
             _build(kernel, cca, module)
     return module
 
@@ -70,6 +71,8 @@ def _require_means(kernel: GuestKernel) -> None:
             f"{kernel.tree}: missing, and congestion controls of one file are built with it; "
             f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
         )
+    if problem := listed_problem(kernel):
+        raise PrerequisiteError(problem)
 
 
 @contextmanager
@@ -93,7 +96,7 @@ def _build(kernel: GuestKernel, cca: CcaFile, module: Path) -> None:
             done = command.attempt(["env", *_ENGLISH, *make], timeout_s=MAKE_TIMEOUT_S)
             if done.code != 0:
                 raise _failure(kernel, cca, work, sources, done.err)
-            staging.publish(work / f"{cca.name}.ko", module)
+            staging.publish_listed(work / f"{cca.name}.ko", module)
     except OSError as error:
         raise PrerequisiteError(f"{error.filename}: {error.strerror}") from error
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from ...contract.c_files import c_sources
 from ...contract.cca import CcaFile
 from ...contract.errors import HostError
+from ...store.checksums import file_digest, is_as_listed
 from ...store.staging import Staging, remove_stale
-from ..kernels.cache import file_digest, kernel_cache
+from ..kernels.cache import kernel_cache
 from ..paths import BPF_COMPILER, BUILT_CCAS, CCA_FOLDER
 from ..process.compiler import compiler_version, run_compiler
 
@@ -105,7 +106,7 @@ def _compiled(cca: CcaFile) -> tuple[Path, str]:
     place = cca_cache() / key / f"{cca.name}{OBJECT}"
     for folder in cca_cache().glob("*"):
         remove_stale(folder)
-    if not place.is_file():
+    if not is_as_listed(place):
         compile_object(cca, clang, place)
     return place, version
 
@@ -131,7 +132,7 @@ def compile_object(cca: CcaFile, clang: str, place: Path) -> None:
         made = staging.place / place.name
         script = [sys.executable, str(BPF_COMPILER), clang]
         run_compiler(cca.source, [*script, str(cca.source.resolve()), str(made)])
-        staging.publish(made, place)
+        staging.publish_listed(made, place)
 
 
 def cca_cache() -> Path:

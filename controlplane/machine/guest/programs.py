@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from ..kernels.cache import file_digest
+from ...store.checksums import file_digest
 from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY
 from ..process import command
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.errors import HostError, InternalError
+from ...store.checksums import file_digest, write_sums
 from ...store.staging import Staging, remove_stale
 from ..paths import UML
 from ..process import command
@@ -29,8 +30,7 @@ from .cache import (
     GuestKernel,
     KernelRecord,
     built_kernels,
-    file_digest,
-    find_kernel,
+    damage_of,
     is_of_release,
     kernel_cache,
     kernel_folder,
@@ -146,17 +146,14 @@ def kernel_at_hand(wanted: str) -> GuestKernel | None:
         wanted: A release, or the path of a source; empty: the usual one. That is 6.1, unless
             apt has no source of it, and another one is built.
 
-    Raises:
-        HostError: It is built, and its program has changed since.
     """
     if wanted and not re.fullmatch(r"[\d.]+", wanted):
         return None
     kernels = built_kernels()
-    if any(is_of_release(kernel.release, wanted or DEFAULT_KERNEL) for kernel in kernels):
-        return find_kernel(wanted)
-    if wanted or not kernels or knows_release(DEFAULT_KERNEL):
+    asked = [each for each in kernels if is_of_release(each.release, wanted or DEFAULT_KERNEL)]
+    if not asked and (wanted or knows_release(DEFAULT_KERNEL)):
         return None
-    return find_kernel()
+    return next((kernel for kernel in asked or kernels if not damage_of(kernel)), None)
 
 
 def _require_tools() -> None:
@@ -208,7 +205,7 @@ class _Build:
         """The kernel of this recipe, if it is built."""
         folders = sorted(kernel_cache().glob(f"[!.]*-{self._digest[:12]}"))
         kernels = [kernel for kernel in map(read_kernel, folders) if kernel is not None]
-        return kernels[0] if kernels and kernels[0].binary.is_file() else None
+        return next((kernel for kernel in kernels if not damage_of(kernel)), None)
 
     def run(self) -> GuestKernel:
         """Every step."""
@@ -294,12 +291,14 @@ class _Build:
             seconds=round(time.monotonic() - self._started, 1),
         )
         (finished / RECORD).write_text(json.dumps(record.model_dump(), indent=1) + "\n")
+        write_sums(finished)
         folder = kernel_folder(release, self._digest)
         try:
             self._staging.publish(finished, folder, replace=False)
         except OSError:
-            # Another build was first, or a folder without a record is in the way.
-            if read_kernel(folder) is None:
+            # Another build was first, or what is there is damaged.
+            kept = read_kernel(folder)
+            if kept is None or damage_of(kept):
                 self._staging.publish(finished, folder)
         kernel = read_kernel(folder)
         assert kernel is not None

@@ -11,12 +11,12 @@ import logging
 import os
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from ...contract.errors import HostError, PrerequisiteError
+from ...store.checksums import SUMS, problem_of, problems_of, read_sums
 from ..paths import IS_INSTALLED, SHIPPED_KERNELS, UML
 from ..process import command
 
@@ -128,12 +128,6 @@ def kernel_folder(release: str, digest: str) -> Path:
     return kernel_cache() / f"{release}-{digest[:_NAME_DIGITS]}"
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def built_kernels() -> list[GuestKernel]:
     """Every kernel that is built with the recipe of this checkout, newest release first."""
     kernels = [kernel for kernel in _all_kernels() if _is_current(kernel)]
@@ -148,7 +142,7 @@ def find_kernel(wanted: str = "") -> GuestKernel:
 
     Raises:
         NoKernelError: None is built.
-        HostError: Its program has changed since.
+        PrerequisiteError: Its program is damaged.
     """
     kernels = built_kernels()
     if wanted:
@@ -158,8 +152,10 @@ def find_kernel(wanted: str = "") -> GuestKernel:
         kernels = usual or kernels
     if not kernels:
         raise NoKernelError(_none_built(wanted))
-    _require_unchanged(kernels[0])
-    return kernels[0]
+    problems = [program_problem(k) for k in kernels if k.release == kernels[0].release]
+    if all(problems):
+        raise PrerequisiteError(problems[0])
+    return kernels[problems.index("")]
 
 
 def is_of_release(release: str, wanted: str) -> bool:
@@ -186,7 +182,7 @@ def read_kernel(folder: Path) -> GuestKernel | None:
     """The kernel in a folder of the cache; None where there is none that can be read."""
     try:
         record = KernelRecord.model_validate_json((folder / RECORD).read_text())
-    except (OSError, ValidationError) as error:
+    except (OSError, ValueError) as error:
         LOG.warning("%s: not a kernel: %s", folder, error)
         return None
     return GuestKernel(
@@ -242,17 +238,33 @@ def make_command(release: str) -> str:
     return f"make virtual KERNEL={number}" if number else "make virtual"
 
 
-def _require_unchanged(kernel: GuestKernel) -> None:
-    remedy = f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
+def program_problem(kernel: GuestKernel) -> str:
+    """What is wrong with a kernel's program, and what to do; empty: nothing."""
+    problem = problem_of(kernel.binary, kernel.binary_digest)
+    return problem and _to_be_built_again(kernel, kernel.binary, problem)
+
+
+def listed_problem(kernel: GuestKernel) -> str:
+    """Likewise of the files in its list, which what earlier versions built does not have."""
     try:
-        status = kernel.binary.stat()
-    except OSError as error:
-        raise PrerequisiteError(f"{kernel.binary}: {error.strerror}; {remedy}") from error
-    if _digest_of(kernel.binary, status.st_mtime_ns, status.st_size) != kernel.binary_digest:
-        raise PrerequisiteError(f"{kernel.binary}: not the program that was built; {remedy}")
+        sums = read_sums(kernel.folder)
+    except (OSError, ValueError) as error:
+        return _to_be_built_again(kernel, kernel.folder / SUMS, str(error))
+    for path, problem in problems_of(kernel.folder, sums):
+        return _to_be_built_again(kernel, path, problem)
+    return ""
 
 
-@lru_cache(maxsize=16)
-def _digest_of(path: Path, mtime_ns: int, size: int) -> str:
-    """A file's digest, once for each of its states."""
-    return file_digest(path)
+def damage_of(kernel: GuestKernel) -> str:
+    """What is wrong with a kernel, its program or another file, and what to do; empty: nothing."""
+    return program_problem(kernel) or listed_problem(kernel)
+
+
+def _to_be_built_again(kernel: GuestKernel, path: Path, problem: str) -> str:
+    return f"{path}: {problem}; {_remedy(kernel)}"
+
+
+def _remedy(kernel: GuestKernel) -> str:
+    if not UML.is_dir():
+        return "run `pip install --force-reinstall nashbed-kernel`"
+    return f"run `{make_command(kernel.release)}`, which builds it again"

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.errors import ConfigError, HostError
+from ...store.checksums import file_digest
 from ..process import command
 from ..process.command import follow
-from .cache import DEFAULT_KERNEL, file_digest, is_of_release, release_numbers
+from .cache import DEFAULT_KERNEL, is_of_release, release_numbers
 
 ShowText = Callable[[str], None]
 """Called with what is being done."""

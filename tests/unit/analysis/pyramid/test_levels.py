@@ -33,6 +33,7 @@ from nashbed.analysis.pyramid.levels import (
 from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial, open_trial
+from tests.support.damage import damages
 from tests.support.synthetic_run import bins_of
 
 FLOWS = 3
@@ -203,11 +204,12 @@ def test_a_stale_pyramid_is_none(run_copy: Path, tmp_path: Path) -> None:
     assert open_pyramid(trial, tmp_path) is None
 
 
-def test_a_pyramid_that_lacks_a_level_is_none(run_copy: Path, tmp_path: Path) -> None:
+def test_a_damaged_pyramid_is_none(run_copy: Path, tmp_path: Path) -> None:
     trial = first_trial(run_copy)
     folder, record = make_pyramid(trial, tmp_path)
-    level_path(folder, record.widths_ns[-1]).unlink()
-    assert open_pyramid(trial, tmp_path) is None
+    for damage in damages(folder, seed=4):
+        assert open_pyramid(trial, tmp_path) is None, damage
+    assert open_pyramid(trial, tmp_path) == (folder, record)
 
 
 def test_damaged_postcards_are_named_and_leave_no_pyramid(run_copy: Path, tmp_path: Path) -> None:

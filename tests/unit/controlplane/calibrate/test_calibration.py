@@ -25,6 +25,7 @@ from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.lane import lab as lab_module
+from nashbed.controlplane.store.documents import read_document
 from nashbed.controlplane.targets import capabilities_of
 from tests.fakes.path import Faults, PathSession, PathTarget, World
 from tests.model.droptail import Arrival, droptail
@@ -91,7 +92,7 @@ def test_a_true_path_passes_every_check(calibrate: Calibrate, tmp_path: Path) ->
         "base_rtt", "no_second_queue", "rate", "sojourn_explains_delay", "clock_resolution",
         "clock_monotonic", "telemetry_complete", "drop_point",
     }  # fmt: skip
-    assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate
+    assert read_document(tmp_path / "c.json", Certificate, "") == certificate
 
 
 def test_the_capacity_goes_into_the_certificate(
@@ -120,7 +121,7 @@ def test_the_capacity_goes_into_the_certificate(
     assert "without load it does not get what virtual time says" in text
     assert certificate.capacity is not None
     assert certificate.capacity.rate.bps == 1_100_000_000
-    assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate
+    assert read_document(tmp_path / "c.json", Certificate, "") == certificate
 
 
 def test_the_numbers_are_what_the_path_is(calibrate: Calibrate) -> None:

@@ -96,7 +96,7 @@ def test_the_kernels_of_this_machine() -> None:
 def test_a_kernel_that_has_changed_is_not_taken_for_one_that_is_missing() -> None:
     folder = put_kernel(RELEASE)
     (folder / "linux").write_text("another program")
-    with pytest.raises(HostError, match=f"{folder}/linux: not the program that was built"):
+    with pytest.raises(HostError, match=f"{folder}/linux: is damaged"):
         identity_here(VIRTUAL, [""])
 
 

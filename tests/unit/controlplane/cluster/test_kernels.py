@@ -28,10 +28,10 @@ from nashbed.controlplane.machine.kernels.cache import (
     GuestKernel,
     KernelRecord,
     built_kernels,
-    file_digest,
     find_kernel,
     kernel_cache,
 )
+from nashbed.controlplane.store.checksums import file_digest
 from tests.support.cached_kernels import put_kernel
 
 RELEASE = "6.1.176"

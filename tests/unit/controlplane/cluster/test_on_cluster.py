@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import signal
@@ -30,6 +29,7 @@ from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
 from nashbed.controlplane.run.progress import Snapshot, TrialStep
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
+from nashbed.controlplane.store.documents import read_document, write_document
 from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.guest_session import FakeGuestSession
@@ -226,8 +226,9 @@ def of_another_trial(folder: Path, shared: Path | None) -> Parcel:
 
 
 def with_another_record(folder: Path, shared: Path | None) -> Parcel:
-    record = json.loads((folder / "trial.json").read_text())
-    (folder / "trial.json").write_text(json.dumps(record | {"id": "b2bdp-k03-r0-a0"}))
+    record = read_document(folder / "trial.json", TrialRecord, "")
+    other = record.model_copy(update={"id": "b2bdp-k03-r0-a0"})
+    write_document(folder / "trial.json", other)
     return pack(folder, shared)
 
 

@@ -47,7 +47,7 @@ def test_it_is_kept_with_the_run(tmp_path: Path) -> None:
     loaded, bed = load_scenario(scenario(tmp_path)), virtual_bed()
     run = new_run(tmp_path / "results", loaded, bed, plan_run(loaded, bed, expect), make_chooser)
     folder = run.directory.path
-    facts = Manifest.model_validate_json((folder / "manifest.json").read_text()).disciplines
+    facts = run.directory.read("manifest.json", Manifest).disciplines
     assert facts["mine"].source == "disciplines/mine/mine.c"
     assert (folder / facts["mine"].source).read_text() == AQM_TEMPLATE.read_text()
     (own,) = own_disciplines_of(loaded)
@@ -119,7 +119,7 @@ def test_a_policy_of_the_memory_is_kept_as_well(tmp_path: Path) -> None:
     plan = plan_run(loaded, bed, expect)
     run = new_run(tmp_path / "results", loaded, bed, plan, make_chooser)
     folder = run.directory.path
-    facts = Manifest.model_validate_json((folder / "manifest.json").read_text()).disciplines
+    facts = run.directory.read("manifest.json", Manifest).disciplines
     assert sorted(facts) == ["half", "mine"]
     assert (folder / facts["half"].source).read_text() == OWN_POLICY
     told = loadable_bottleneck(plan.trials[0].program, run.disciplines).queues

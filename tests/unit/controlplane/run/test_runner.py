@@ -26,6 +26,7 @@ from nashbed.controlplane.store.tables import COUNTERS, TABLES
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
+from tests.support.damage import forget_digests
 from tests.unit.controlplane.conftest import TESTBED, MakeRun
 
 USUAL = {
@@ -96,7 +97,7 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
     not_used = {"bins", "segments", "datagrams", "transfers", "return_queue"}
     tables = {name for name in TABLES if name not in not_used}
     assert names == {f"{name}.parquet" for name in tables} | {
-        "trial.json", "sender.json", "sink.json",
+        "trial.json", "sender.json", "sink.json", "SHA256SUMS",
     }  # fmt: skip
     for name in tables:
         schema = USUAL.get(name, TABLES[name])
@@ -286,6 +287,7 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
 def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun, damage: str, problem: str) -> None:
     run = make_run("[0, 1, 3]", "[1]")
     run_fake(run)
+    forget_digests(run.directory.path)
     (run.directory.trials / "b2bdp-k01-r0-a0" / "trial.json").write_text(damage)
     with pytest.raises(ConfigError, match=rf"trial\.json: {problem}.*move .* away") as caught:
         resumed_run(run.directory.path, make_chooser)

@@ -30,6 +30,7 @@ from nashbed.controlplane.run.standing import (
     standing,
     with_capacity,
 )
+from nashbed.controlplane.store.documents import read_document
 from nashbed.files import find_scenario, find_testbed
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
@@ -217,7 +218,7 @@ def test_ages_are_short(age_s: float, text: str) -> None:
 
 def test_a_person_sees_what_was_missed(certify: Certify) -> None:
     path = certify(passed=False, checks=(check(False),))
-    text = certificate_text(Certificate.model_validate_json(path.read_text()), path)
+    text = certificate_text(read_document(path, Certificate, ""), path)
     assert "MISSED" in text
     assert "NOT calibrated" in text
 

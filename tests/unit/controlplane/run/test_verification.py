@@ -31,6 +31,7 @@ from nashbed.controlplane.store.run_directory import RunDirectory
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.fakes.session import FakeSession
+from tests.support.damage import forget_digests
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
 Monkey = pytest.MonkeyPatch
@@ -182,9 +183,10 @@ def test_real_time_is_refused(finished: RunDirectory, tmp_path: Path, monkeypatc
 
 
 def test_trials_of_earlier_versions_have_no_digests(finished: RunDirectory, tmp_path: Path) -> None:
+    forget_digests(finished.path)
     file = finished.trials / TRIAL / "trial.json"
     raw = json.loads(file.read_text())
-    del raw["digests"]
+    del raw["digests"], raw["sha256"]
     file.write_text(json.dumps(raw))
     assert finished.sealed()[0].digests is None
     with pytest.raises(RunError, match="has no digests: an earlier version of nashbed sealed it"):

@@ -30,7 +30,7 @@ def test_a_sealed_trial_is_read_as_it_was_written(make_run: MakeRun, record: Tri
         assert directory.sealed() == []
         sealed = directory.seal(record.id, record)
     assert [path.name for path in directory.trials.iterdir()] == [record.id]
-    assert {path.name for path in sealed.iterdir()} == {"flows.parquet", "trial.json"}
+    assert {path.name for path in sealed.iterdir()} == {"flows.parquet", "trial.json", "SHA256SUMS"}
     assert directory.sealed() == [record]
 
 

@@ -119,7 +119,7 @@ def test_what_must_last_is_flushed_before_it_has_its_name(
     flushed: list[tuple[str, bool]] = []
     target = tmp_path / "t"
     monkeypatch.setattr(staging, "_flush", lambda p: flushed.append((p.name, target.exists())))
-    with whole_folder(target, durable=True) as made:
+    with whole_folder(target) as made:
         (made / "folder").mkdir()
         (made / "folder" / "file").touch()
     expected = [("folder", False), ("file", False), ("t", False), (tmp_path.name, True)]

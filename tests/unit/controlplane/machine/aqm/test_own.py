@@ -51,6 +51,16 @@ def test_it_is_compiled_once_wherever_it_stands(tmp_path: Path, monkeypatch: Any
 
 
 @needs_compiler
+def test_a_damaged_one_is_compiled_again(tmp_path: Path) -> None:
+    first = discipline_object(own(tmp_path / "a"))
+    whole = first.path.read_bytes()
+    for damaged in (b"", whole[:-1], whole.replace(b"own_thing", b"own_think")):
+        first.path.write_bytes(damaged)
+        assert discipline_object(own(tmp_path / "a")) == first
+        assert first.path.read_bytes() == whole
+
+
+@needs_compiler
 def test_its_bytes_do_not_say_where_it_stood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

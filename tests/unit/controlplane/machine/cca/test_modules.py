@@ -12,6 +12,7 @@ from nashbed.controlplane.machine.cca import modules
 from nashbed.controlplane.machine.cca.modules import module_of
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
+from nashbed.controlplane.store.checksums import own_list
 
 KBUILD = """\
 name := $(shell sed -n 's/^obj-m := \\(.*\\)\\.o$$/\\1/p' $(M)/Kbuild)
@@ -52,7 +53,19 @@ def test_a_module_is_built_once_for_each_state_of_its_cca(tmp_path: Path) -> Non
     changed = module_of(kernel, cca_in(tmp_path, "copa_default", '#include "cc.h"\nint x;\n'))
     assert "int x;" in changed.read_text()
     assert builds(kernel) == 2
-    assert sorted(module.parent.iterdir()) == sorted([module, changed])
+    assert sorted(module.parent.glob("*.ko")) == sorted([module, changed])
+
+
+def test_a_damaged_module_is_built_again(tmp_path: Path) -> None:
+    kernel, cca = kernel_in(tmp_path / "k"), cca_in(tmp_path)
+    module = module_of(kernel, cca)
+    whole = module.read_bytes()
+    for damaged in (whole[:-1], b"", whole.replace(b"m", b"l")):
+        module.write_bytes(damaged)
+        assert module_of(kernel, cca).read_bytes() == whole
+    own_list(module).unlink()
+    assert module_of(kernel, cca).read_bytes() == whole
+    assert builds(kernel) == 5
 
 
 def test_all_that_it_includes_is_beside_it(tmp_path: Path) -> None:
@@ -99,7 +112,7 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
     kernel, cca = kernel_in(tmp_path / "k"), cca_in(tmp_path)
     (kernel.folder / "modules" / ".mine.ko.0123abcd.tmp" / "cc").mkdir(parents=True)
     module = module_of(kernel, cca)
-    assert list(module.parent.iterdir()) == [module]
+    assert sorted(module.parent.iterdir()) == [module, own_list(module)]
 
 
 def test_builds_at_once_are_one(tmp_path: Path) -> None:

@@ -82,6 +82,22 @@ def test_ones_own_is_compiled_once_and_alike_everywhere(
     assert object_of(own(tmp_path / "two")).digest == made.digest
 
 
+def test_a_damaged_object_is_compiled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(objects, "require_clang", lambda: "clang")
+    monkeypatch.setattr(objects, "compiler_version", lambda clang: "clang 16")
+    monkeypatch.setattr(
+        objects, "run_compiler", lambda source, words: Path(words[-1]).write_text("made")
+    )
+    made = object_of(own(tmp_path / "one"))
+    for damaged in ("", "mad", "mode"):
+        made.path.write_text(damaged)
+        assert object_of(own(tmp_path / "one")) == made
+        assert made.path.read_text() == "made"
+
+
 @needs_program("clang")
 def test_what_does_not_compile_is_shown_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -20,6 +20,8 @@ from nashbed.controlplane.machine.kernels.build import (
 )
 from nashbed.controlplane.machine.kernels.cache import built_kernels, find_kernel, kernel_cache
 from nashbed.controlplane.machine.paths import UML
+from nashbed.controlplane.store.checksums import SUMS
+from tests.support.damage import KINDS, damages
 from tests.support.kernel_source import EDITS, make_tree
 
 Capture = pytest.CaptureFixture[str]
@@ -135,6 +137,23 @@ def test_a_build_beside_another_keeps_what_is_there(tmp_path: Path, empty_cache:
     assert is_new
     assert inner == [(kernel.digest, True)]
     assert left_in(empty_cache) == [f"6.1.7-{kernel.digest[:12]}"]
+
+
+def test_a_damaged_kernel_is_built_again(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path / "t", (6, 1))
+    build(tree)
+    kernel = find_kernel()
+    kinds = set()
+    for damage in damages(kernel.folder, seed=3, flips=2):
+        kinds.add(damage.kind)
+        if (damage.kind, *damage.files) == ("delete", SUMS):
+            continue  # as of a kernel that an earlier version built
+        assert kernel_at_hand("6.1") is None, damage
+    assert kernel_at_hand("6.1") == kernel
+    assert kinds == set(KINDS)
+    kernel.binary.write_text("another")
+    assert build(tree) == (kernel.digest, True)
+    assert build(tree) == (kernel.digest, False)
 
 
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
