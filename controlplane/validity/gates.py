@@ -26,7 +26,7 @@ from .postcard_evidence import PostcardEvidence
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
 START_MARGIN_NS = 100_000_000
-"""In which the flows of one strategy must be running once the last of them was to start."""
+"""In which a flow must be running once it was to start: no process starts it at the very instant."""
 MAX_LATE_DEPARTURES = 0.001
 """As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
 MIN_LATENESS_NS = 500_000
@@ -53,7 +53,7 @@ def no_other_loss(trial: TrialMeasurement) -> Gate:
     What a scenario reorders TCP itself may discard, see `discarded_for_age`.
     """
     for_age = discarded_for_age(trial)
-    lost = {name: n for name, n in trial.losses.items() if n and name not in for_age}
+    lost = {name: n for name, n in trial.losses.items() if n > 0 and name not in for_age}
     total = sum(lost.values())
     detail = _listed([f"{name} {count}" for name, count in lost.items()]) or "none lost"
     if for_age:
@@ -109,7 +109,8 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     """Every flow competed for the whole measured window.
 
     Starvation is an outcome: a flow that sits out retransmission timeouts still competes. It is
-    enough that it was sending before the window and until its end, and that it was seen in the
+    enough that it was sending before the window (or at once, where it starts with it) and until its
+    end, and that it was seen in the
     first and in the last part of the window: by a packet that reached the bottleneck (even to be
     dropped), or by a sample of its socket with data yet to be sent or acknowledged. Background
     that begins late does so by plan, and is looked at from then on. Of a transfer it is an outcome,
@@ -122,7 +123,7 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
         report = trial.sender.flows[flow.index]
         begin, end = own[flow.group, flow.cc]
         late = not flow.mixed and flow.start_ns > begin
-        begin = flow.start_ns + START_MARGIN_NS if late else begin
+        begin = max(begin, flow.start_ns + START_MARGIN_NS)
         start_ns, end_ns = report.start_ns, report.end_ns
         if report.error is not None and not (flow.is_transfer and report.error == STARVED):
             problems.append(f"flow {flow.index}: {report.error}")
