@@ -105,8 +105,8 @@ class FinishedRun:
         name, refused = Counter(gate.name for gate in failed).most_common(1)[0]
         detail = next(gate.detail for gate in reversed(failed) if gate.name == name)
         return (
-            f"{text}: gate {name} refused {refused} of {counted(len(tried), 'attempt')} ({detail}); "
-            "change in the scenario or on the machine what it names, and run again"
+            f"{text}: gate {name} refused {refused} of {counted(len(tried), 'attempt')} "
+            f"({detail}); change in the scenario or on the machine what it names, and run again"
         )
 
     @property

@@ -26,7 +26,7 @@ from .postcard_evidence import PostcardEvidence
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
 START_MARGIN_NS = 100_000_000
-"""In which a flow must be running once it was to start: no process starts it at the very instant."""
+"""In which a flow must be running once it was to start: none does at the very instant."""
 MAX_LATE_DEPARTURES = 0.001
 """As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
 MIN_LATENESS_NS = 500_000
