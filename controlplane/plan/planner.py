@@ -267,12 +267,12 @@ def _check_slowness(
         empty_ns += back.longest_ns
     if setting.longest_rtt_ns + handshake_ns > CONNECT_TIMEOUT_NS:
         raise ConfigError(
-            f"{where}: to connect its flows takes {handshake_ns / 1e9:.3g} s of its links, and "
+            f"{where}: to connect its flows takes {handshake_ns / 1e9:.0f} s of its links, and "
             f"they have {Duration(CONNECT_TIMEOUT_NS)} before the start; write a higher rate"
         )
     if empty_ns > LONGEST_DRAIN_NS:
         raise ConfigError(
-            f"{where}: what waits at the end of a trial takes up to {empty_ns / 1e9:.3g} s to "
+            f"{where}: what waits at the end of a trial takes up to {empty_ns / 1e9:.0f} s to "
             f"leave, and at most {Duration(LONGEST_DRAIN_NS)} are waited for; write a smaller "
             "buffer or a higher rate"
         )
