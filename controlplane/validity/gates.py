@@ -25,6 +25,7 @@ from .postcard_evidence import PostcardEvidence
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
+SEGMENT_BITS = 8 * 1448
 START_MARGIN_NS = 100_000_000
 """In which a flow must be running once it was to start: none does at the very instant."""
 MAX_LATE_DEPARTURES = 0.001
@@ -155,8 +156,26 @@ def sightings(trial: TrialMeasurement, flow: TrialFlow, *, late: bool) -> tuple[
         and not app.must_send(begin - flow.start_ns, end - flow.start_ns)
         for begin, end in edges.parts
     ]
+    excused = [
+        each or _too_slow_to_be_seen(trial, flow, part)
+        for each, part in zip(excused, edges.parts, strict=True)
+    ]
     first = late or excused[0] or bool(edges.first[flow.index])
     return first, excused[1] or bool(edges.last[flow.index])
+
+
+def _too_slow_to_be_seen(trial: TrialMeasurement, flow: TrialFlow, part: tuple[int, int]) -> bool:
+    """Whether what a flow sends by plan may leave so long a part of the window without a packet."""
+    group = trial.attempt.scenario.flows[flow.group]
+    gap_ns = 0
+    if group.udp is not None:
+        gap_ns = max(group.udp.gap_ns, 0 if group.udp.every is None else group.udp.every.ns)
+        gap_ns = max(gap_ns, 1)
+    elif group.app is not None and group.app.rate is not None:
+        gap_ns = SEGMENT_BITS * 10**9 // group.app.rate.bps
+    begin, end = part
+    reaches_ns = flow.start_ns + trial.attempt.trial.setting.base_rtt_ns[flow.group]
+    return gap_ns > 0 and end - max(begin, reaches_ns) < gap_ns
 
 
 def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
