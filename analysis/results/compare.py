@@ -179,6 +179,11 @@ def compare_runs(
     names = str(first), str(second)
     if not pairs:
         raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
+    if not any(all(cell.trials for cell in cells) for cells, _ in pairs):
+        raise RunError(
+            f"{names[0]} and {names[1]}: no mix has a valid trial in both; the report of each says "
+            "which gate refused"
+        )
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
     shares = tuple(s for p in pairs for s in compare_shares(*p, both.strategies))
     if not known and not shares:

@@ -249,9 +249,14 @@ class Run:
         return self.summary.acceptance
 
     @property
+    def without_result(self) -> str:
+        """Which mixes have no valid trial, and which gate refused most; empty: none."""
+        return self._finished.without_result_sentence
+
+    @property
     def passed(self) -> bool:
-        """Whether every acceptance bound was met."""
-        return all(result.passed for result in self.acceptance)
+        """Whether every mix has a valid trial, and every acceptance bound was met."""
+        return not self.without_result and all(result.passed for result in self.acceptance)
 
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -32,12 +32,13 @@ class RunAnswer(JsonAnswer):
     """What `nashbed run` and `resume` answer. Rows, bounds and testbeds are those of summary.json.
 
     Attributes:
-        ok: Whether every acceptance bound was met.
+        ok: Whether every mix has a valid trial, and every acceptance bound was met.
         run_dir: The run directory.
         exit_code: The exit code of the command.
         rows: One for each setting and mix.
         headlines: Label of a setting -> its equilibrium in words.
         acceptance: The verdict on each acceptance bound.
+        without_result: Which mixes have no valid trial, and which gate refused most; empty: none.
         failed_attempts: Attempts that their host or guest ended.
         testbeds: How testbeds of one run agree; null: it had one.
         report: The report page; null: it was not built.
@@ -49,6 +50,7 @@ class RunAnswer(JsonAnswer):
     rows: tuple[SerializeAsAny[ContractModel], ...]
     headlines: dict[str, str]
     acceptance: tuple[SerializeAsAny[ContractModel], ...]
+    without_result: str
     failed_attempts: tuple[FailedAttempt, ...]
     testbeds: SerializeAsAny[ContractModel] | None
     report: str | None
@@ -69,6 +71,7 @@ def run_answer(run: Run, report: Path | None) -> RunAnswer:
         rows=tuple(run.rows),
         headlines=run.headlines,
         acceptance=tuple(run.acceptance),
+        without_result=run.without_result,
         failed_attempts=run.failures,
         testbeds=testbeds and testbeds.answer(),
         report=str(report) if report else None,
@@ -96,6 +99,7 @@ def result_text(results: Run, report: Path | None) -> str:
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"
+    text += f"NO RESULT: {results.without_result}\n" if results.without_result else ""
     text += failures_text(results)
     text += left_out_text(results.damaged)
     if report is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -82,6 +82,8 @@ class RunBundle(ContractModel):
         run: Name that the run has on its workers, and nobody else's run has.
         directory: Name of the run directory.
         scenario: Text of the scenario file.
+        files: Path of a file that it names for its content, as written -> the content, a character
+            for each byte.
         testbed: Text of the testbed file that the run was planned for.
         identity: What a worker must have in common with the client.
         controls: The CCAs that are not the kernel's own.
@@ -92,6 +94,7 @@ class RunBundle(ContractModel):
     run: str
     directory: str
     scenario: str
+    files: dict[str, str]
     testbed: str
     identity: Identity
     controls: tuple[CcaSource, ...]
@@ -126,16 +129,12 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
             f"{run.directory.path}: {run.disciplines[0].name} is a queue discipline of your own, "
             "and workers of a cluster load none; go on with it on this machine"
         )
-    if run.manifest.traces:
-        raise ConfigError(
-            f"{run.directory.path}: bottleneck.trace: workers of a cluster have no such "
-            "file; go on with it on this machine"
-        )
     kernels = sorted({trial.setting.kernel for trial in run.plan.trials})
     return RunBundle(
         run=run_name(run.directory.path),
         directory=run.directory.path.name,
         scenario=run.scenario.text,
+        files={name: file.read_bytes().decode(BYTES) for name, file in run.scenario.files.items()},
         testbed=run.testbed.text,
         identity=identity_here(run.testbed.model, kernels),
         controls=tuple(_source(cca) for cca in run.ccas),
@@ -170,6 +169,22 @@ def unpacked_ccas(sources: Sequence[CcaSource], folder: Path) -> tuple[CcaFile, 
         ConfigError: One is not what the client has.
     """
     return tuple(_unpacked(source, folder / source.name) for source in sources)
+
+
+def unpacked_files(files: Mapping[str, str], folder: Path) -> dict[str, Path]:
+    """The files that a bundle's scenario names: path as written -> where its copy is now.
+
+    Args:
+        files: The files, as in `RunBundle`.
+        folder: Where they go, each with its own name: that may say what it holds.
+    """
+    placed = {}
+    for number, (written, text) in enumerate(files.items()):
+        path = folder / str(number) / PurePosixPath(written).name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode(BYTES))
+        placed[written] = path
+    return placed
 
 
 def _unpacked(source: CcaSource, folder: Path) -> CcaFile:

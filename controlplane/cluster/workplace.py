@@ -33,7 +33,7 @@ from ..run.planning import plan_with
 from ..run.standing import after_load, standing
 from ..run.trial_runner import TrialRunner
 from ..store.run_directory import RunDirectory
-from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_ccas
+from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_ccas, unpacked_files
 
 CheckHost = Callable[[Testbed, Path, int, Sequence[CcaFile]], None]
 Reserve = Callable[[str], AbstractContextManager[None]]
@@ -76,7 +76,8 @@ class Workplace:
     def __init__(self, bundle: RunBundle, folder: Path) -> None:
         self.directory = RunDirectory(folder)
         self.directory.trials.mkdir(parents=True, exist_ok=True)
-        self.scenario = parse_scenario(bundle.scenario, "scenario.yaml")
+        files = unpacked_files(bundle.files, folder / "files")
+        self.scenario = parse_scenario(bundle.scenario, "scenario.yaml", files.__getitem__)
         self.ccas = unpacked_ccas(bundle.controls, folder / "controls")
         self.stop = threading.Event()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,9 +19,8 @@ from ..contract.model import ContractModel, JsonObject
 from ..contract.scenario import Scenario
 from ..contract.sweep import UserUtility
 from ..contract.testbed import Testbed
-from .sizes import with_sizes
+from .named_files import FindFile, NamedFiles
 from .strict_yaml import parse, to_config_error
-from .trace import with_trace
 
 M = TypeVar("M", bound=ContractModel)
 SCHEMAS: dict[str, type[ContractModel]] = {
@@ -38,11 +38,13 @@ class Loaded(Generic[M]):
         model: The validated model.
         text: The file, verbatim.
         name: The file's name for messages.
+        files: Path of a file that a scenario names for its content, as written -> where it is.
     """
 
     model: M
     text: str
     name: str
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -50,9 +52,9 @@ class Loaded(Generic[M]):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def load_scenario(path: Path) -> Loaded[Scenario]:
-    """Load a scenario file; raises ConfigError with one line for each mistake."""
-    return parse_scenario(_read(path, "scenario"), str(path))
+def load_scenario(path: Path, find: FindFile | None = None) -> Loaded[Scenario]:
+    """Load a scenario file; see `parse_scenario`."""
+    return parse_scenario(_read(path, "scenario"), str(path), find)
 
 
 def load_testbed(path: Path) -> Loaded[Testbed]:
@@ -65,10 +67,19 @@ def load_cluster(path: Path) -> Loaded[Cluster]:
     return parse_cluster(_read(path, "cluster"), str(path))
 
 
-def parse_scenario(text: str, name: str) -> Loaded[Scenario]:
-    """Parse a scenario from text."""
-    loaded = _parse(with_sizes(text, name), name, Scenario)
-    return replace(loaded, model=with_trace(loaded.model, name))
+def parse_scenario(text: str, name: str, find: FindFile | None = None) -> Loaded[Scenario]:
+    """Parse a scenario from text, and read the files that it names for their content.
+
+    Args:
+        text: The text.
+        name: Its file, which the others are relative to.
+        find: Where a file is instead.
+
+    Raises:
+        ConfigError: One line for each mistake.
+    """
+    loaded, files = _parse(text, name, Scenario), NamedFiles(name, find)
+    return replace(loaded, model=files.read(loaded.model), files=files.found)
 
 
 def parse_testbed(text: str, name: str) -> Loaded[Testbed]:

@@ -8,59 +8,16 @@ from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import Path
 
-from ..contract.errors import ConfigError
 from ..contract.line import TraceProgram, packed
-from ..contract.link_changes import Trace
-from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
 from ..contract.units import NS_PER_S
 
-FOLDER = "traces"
-"""Folder of a run directory with the traces of its scenario."""
 LONGEST_TIME = 40
 """Characters of a line: a time that fits has fewer digits."""
 MOST_LINES = 2_000_000
 MOST_RATES = 65_536
 MS = 1_000_000
 HEADER = ["t_s", "rate_bps"]
-
-
-def trace_file(scenario_file: str, trace: Trace) -> Path:
-    """Where a trace is: beside the scenario, or where a run directory keeps it.
-
-    Args:
-        scenario_file: The scenario's file.
-        trace: The trace, as it is written there.
-    """
-    folder = Path(scenario_file).parent
-    kept = folder / FOLDER / Path(trace.file).name
-    written = folder / trace.file
-    return kept if kept.exists() and not written.exists() else written
-
-
-def with_trace(scenario: Scenario, name: str) -> Scenario:
-    """A scenario with what is in the file of its trace, if it has one.
-
-    Args:
-        scenario: The scenario.
-        name: Its file.
-
-    Raises:
-        ConfigError: The file cannot be read, or is no trace.
-    """
-    trace = scenario.bottleneck.trace
-    if trace is None:
-        return scenario
-    path = trace_file(name, trace)
-    where = f"{name}: bottleneck.trace: {trace.file}"
-    try:
-        content = read_trace(path, repeat=trace.repeat)
-    except OSError as error:
-        raise ConfigError(f"{where}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from error
-    bottleneck = scenario.bottleneck.model_copy(update={"trace": trace.with_content(content)})
-    return scenario.model_copy(update={"bottleneck": bottleneck})
 
 
 def read_trace(path: Path, *, repeat: bool) -> TraceProgram:

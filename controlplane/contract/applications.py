@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from .course import SettledDuration
 from .model import ContractModel, JsonObject
+from .shared import CONSTANTS
 from .units import Duration, Rate, Size
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ MOST_RUNGS: Final = 16
 LEAST_GAP_NS: Final = 10_000
 LEAST_TIME_NS: Final = 10**6
 MOST_FRAME_BYTES: Final = 1_000_000
+
+
+def _check_time(key: str, time: Duration) -> None:
+    if time.ns < LEAST_TIME_NS:
+        raise ValueError(f"{key}: {time} is too short; write 1ms or more")
+    if time.ns > CONSTANTS.duration_ns_max:
+        raise ValueError(f"{key}: {time} is longer than any trial; write at most 24h")
 
 
 class Video(ContractModel):
@@ -56,8 +64,8 @@ class Video(ContractModel):
                     f"ladder.{i}: {self.ladder[i]} is not above {self.ladder[i - 1]}; write the "
                     "bitrates in ascending order"
                 )
-        if self.segment.ns < LEAST_TIME_NS:
-            raise ValueError(f"segment: {self.segment} is too short; write 1ms or more")
+        _check_time("segment", self.segment)
+        _check_time("buffer", self.buffer)
         if self.buffer.ns < 2 * self.segment.ns:
             raise ValueError(
                 f"buffer: {self.buffer} has no room for two segments of {self.segment}; write "
@@ -115,8 +123,7 @@ class Application(ContractModel):
             value: Duration | None = getattr(self, key)
             if value is None:
                 raise ValueError(f"{key}: is missing; write both, e.g. {{on: 2s, off: 3s}}")
-            if value.ns < LEAST_TIME_NS:
-                raise ValueError(f"{key}: {value} is too short; write 1ms or more")
+            _check_time(key, value)
 
     @property
     def pauses(self) -> bool:
@@ -175,8 +182,8 @@ class Media(ContractModel):
             raise ValueError("rate: is missing; write a rate, an interval (`every`), or both")
         if self.rate is not None and self.rate.bps == 0:
             raise ValueError("rate: must be more than 0; write e.g. 1mbit")
-        if self.every is not None and self.every.ns < LEAST_TIME_NS:
-            raise ValueError(f"every: {self.every} is too short; write 1ms or more")
+        if self.every is not None:
+            _check_time("every", self.every)
         if self.frame_bytes > MOST_FRAME_BYTES:
             raise ValueError(
                 f"every: a frame of {self.rate} has {self.frame_bytes} bytes; write a shorter "

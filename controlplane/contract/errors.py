@@ -34,8 +34,9 @@ EXIT_CODES = (
     ExitCode(EXIT_INTERNAL, "internal error; the message names the log with the traceback"),
     ExitCode(
         EXIT_ACCEPTANCE,
-        "a complete run missed an acceptance bound of its scenario, a calibration missed a bound, "
-        "a repeated trial differs, or two runs are not shown to be equivalent",
+        "a complete run has a mix without a valid trial or missed an acceptance bound of its "
+        "scenario, a calibration missed a bound, a repeated trial differs, or two runs are not "
+        "shown to be equivalent",
     ),
     ExitCode(EXIT_INTERRUPTED, "stopped by Ctrl-C or SIGTERM; finished trials are kept"),
 )

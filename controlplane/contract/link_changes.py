@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field
 
 from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
-from .model import AliasedModel, ContractModel, JsonObject
+from .model import AliasedModel, ContractModel, FileModel, JsonObject
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LinkChange(AliasedModel):
         return begins
 
 
-class Trace(ContractModel):
+class Trace(FileModel):
     """A file that says what the link carries over time.
 
     Attributes:
@@ -64,15 +64,7 @@ class Trace(ContractModel):
             after the last opportunity of the others the link has the bottleneck's rate.
     """
 
-    file: Annotated[str, Field(min_length=1)]
     repeat: bool = True
-    _content: TraceProgram | None = PrivateAttr(default=None)
-
-    def with_content(self, content: TraceProgram) -> Trace:
-        """The trace with what is in its file."""
-        copy = self.model_copy()
-        copy._content = content
-        return copy
 
     @property
     def content(self) -> TraceProgram:
@@ -81,7 +73,7 @@ class Trace(ContractModel):
         Raises:
             ValueError: The scenario came from no file, so that nobody knows where it is.
         """
-        if self._content is None:
+        if not isinstance(self._content, TraceProgram):
             raise ValueError(f"bottleneck.trace: {self.file} was not read; load the scenario")
         return self._content
 

@@ -97,6 +97,18 @@ class TestbedFacts(ContractModel):
     sysctls: dict[str, str]
 
 
+class FileFacts(ContractModel):
+    """The copy of a file that a scenario names for its content.
+
+    Attributes:
+        kept: Where it is, relative to the run directory.
+        digest: Its SHA-256.
+    """
+
+    kept: str
+    digest: str
+
+
 class Manifest(ContractModel):
     """The record of a run.
 
@@ -120,7 +132,8 @@ class Manifest(ContractModel):
             versions.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         disciplines: Name -> queue discipline of the user's own.
-        traces: Name -> SHA-256 of the file that says what the link carries over time.
+        files: Path that the scenario names, as written -> the copy of that file.
+        traces: As runs had it before `files`: name of the link's trace -> its SHA-256.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -150,6 +163,7 @@ class Manifest(ContractModel):
     guest_programs: dict[str, str] = Field(default_factory=dict)
     controls: dict[str, CcaFacts] = Field(default_factory=dict)
     disciplines: dict[str, DisciplineFacts] = Field(default_factory=dict)
+    files: dict[str, FileFacts] = Field(default_factory=dict)
     traces: dict[str, str] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str

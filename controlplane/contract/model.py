@@ -1,9 +1,9 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from .units import Quantity
 
@@ -55,6 +55,19 @@ class AliasedModel(ContractModel):
     model_config = ConfigDict(
         validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
     )
+
+
+class FileModel(ContractModel):
+    """A model that names a file, whose content it has once a scenario was loaded."""
+
+    file: Annotated[str, Field(min_length=1)]
+    _content: Any = PrivateAttr(default=None)
+
+    def with_content(self, content: object) -> Self:
+        """The model with what is in its file."""
+        copy = self.model_copy()
+        copy._content = content
+        return copy
 
 
 class JsonAnswer(ContractModel):

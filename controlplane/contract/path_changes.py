@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from .limit import Limit
 from .model import AliasedModel, ContractModel
 from .path_program import ReturnProgram
+from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, counted
 
 SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
@@ -271,6 +272,9 @@ class ReturnBottleneck(ContractModel):
             raise ValueError(f"buffer: {self.buffer}: write it in bytes or packets, e.g. 50pkt")
         if self.buffer.amount < 1:
             raise ValueError(f"buffer: {self.buffer} holds no packet; write e.g. 50pkt")
+        if self.buffer.amount > CONSTANTS.limit_max:
+            most = f"{CONSTANTS.limit_max}{'pkt' if self.buffer.unit == 'packets' else 'B'}"
+            raise ValueError(f"buffer: {self.buffer} is too large; write at most {most}")
         return self
 
     def program(self, overhead_bytes: int) -> ReturnProgram:

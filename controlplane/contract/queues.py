@@ -510,3 +510,8 @@ def check_limits(queues: Queues, rate: Rate, base_rtt: Duration, where: str) -> 
                 f"{key}: {limit} at {rate} and {base_rtt} is {size} B, less than one packet; write "
                 f"at least {PACKET_BYTES}B"
             )
+        if size > CONSTANTS.limit_max:
+            raise ValueError(
+                f"{key}: {limit} at {rate} and {base_rtt} is too large; write at most "
+                f"{CONSTANTS.limit_max}B"
+            )

@@ -27,6 +27,8 @@ from .units import NS_PER_S, Duration, counted
 if TYPE_CHECKING:
     from .scenario import FlowGroup, Scenario
 
+LEAST_WINDOW = Duration(100_000_000)
+"""In shorter ones a flow need not be seen at all."""
 NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
@@ -93,6 +95,11 @@ def _check_times(scenario: Scenario) -> None:
         raise ValueError(
             f"warmup: {scenario.warmup} leaves nothing to measure; "
             f"make it shorter than the duration ({scenario.shortest})"
+        )
+    if scenario.shortest.ns - scenario.warmup.ns < LEAST_WINDOW.ns:
+        raise ValueError(
+            f"warmup: {scenario.warmup} leaves less than {LEAST_WINDOW} of the duration "
+            f"({scenario.shortest}) to measure; make it shorter"
         )
     for start in scenario.sweep.start or (scenario.start,):
         _check_start(scenario, start)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from .model import ContractModel
+from .model import ContractModel, FileModel
 from .units import NS_PER_S, Duration, Frequency, Size
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ListedSizes(ContractModel):
     """Sizes of which each is as likely as any other; one that is listed twice is twice as likely.
 
     Attributes:
-        one_of: The sizes; `size: {file: sizes.csv}` stands for those in a file, one on each line.
+        one_of: The sizes.
     """
 
     one_of: Annotated[tuple[Size, ...], Field(min_length=1, max_length=MOST_SIZES)]
@@ -108,7 +108,26 @@ class ListedSizes(ContractModel):
         return self
 
 
-SizeSpec = LogNormalSizes | ListedSizes | Size
+class FileSizes(FileModel):
+    """Sizes that are listed in a file.
+
+    Attributes:
+        file: The file, relative to this one: a size on each line, in bytes or with a unit.
+    """
+
+    @property
+    def content(self) -> ListedSizes:
+        """What is in its file.
+
+        Raises:
+            ValueError: The scenario came from no file, so that nobody knows where it is.
+        """
+        if not isinstance(self._content, ListedSizes):
+            raise ValueError(f"size.file: {self.file} was not read; load the scenario")
+        return self._content
+
+
+SizeSpec = LogNormalSizes | ListedSizes | FileSizes | Size
 Connections = Literal["new", "kept"]
 
 

@@ -36,6 +36,8 @@ class Quantity(ABC):
     KIND: ClassVar[str]
     EXAMPLE: ClassVar[str]
     SHOWN: ClassVar[tuple[str, ...]] = ()
+    LARGEST: ClassVar[int] = 2**63 - 1
+    """In base units: what every program of ours can read."""
 
     @classmethod
     @abstractmethod
@@ -74,6 +76,9 @@ class Quantity(ABC):
         value = number * cls.UNITS[unit]
         if value != value.to_integral_value():
             raise ValueError(f"{text!r} is finer than this {cls.KIND} can be told apart")
+        if value > cls.LARGEST:
+            most = _plain((Decimal(cls.LARGEST) / cls.UNITS[unit]).normalize())
+            raise ValueError(f"{text[:40]!r} is too large; write at most {most}{unit}")
         return int(value)
 
     @classmethod
@@ -135,6 +140,7 @@ class Rate(Quantity):
     bps: int
     KIND: ClassVar[str] = "rate"
     EXAMPLE: ClassVar[str] = "100mbit"
+    LARGEST: ClassVar[int] = CONSTANTS.rate_bps_max
     SHOWN: ClassVar[tuple[str, ...]] = ("bit", "kbit", "mbit", "gbit")
     UNITS: ClassVar[dict[str, int]] = {
         spelling: scale

@@ -45,6 +45,9 @@ REVERSE = "reverse"
 REVERSE_PREFIX = f"{REVERSE}_"
 CONNECT_TIMEOUT_NS = 20 * 10**9
 HOUR_NS = 3600 * 10**9
+LONGEST_DRAIN_NS = 3000 * 10**9
+"""Of queues, at the end of a trial: a flow generator waits for an hour with all that is added."""
+SYN_BITS = 8 * 74
 DRAIN_MARGIN_NS = 500_000_000
 ENDING_TRANSFERS = 1000
 """Transfers that are under way when a trial ends, at the most that time is left for."""

@@ -14,7 +14,8 @@ from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
-from ..contract.units import Rate, Size
+from ..contract.units import Duration, Rate, Size
+from .attempt import CONNECT_TIMEOUT_NS, LONGEST_DRAIN_NS, SYN_BITS, emptied_ns
 from .estimates import (
     UNLIMITED,
     UNLIMITED_RESOURCES,
@@ -211,6 +212,7 @@ def _check_setting(
             f"{where}: bottleneck.return: target {capabilities.target} has no queue on the way "
             "back; remove it, or use a testbed of target dpdk or virtual"
         )
+    _check_slowness(where, scenario, setting, program)
     _check_discipline(where, capabilities, setting.queue, "bottleneck.discipline")
     if setting.queues is not None:
         _check_queues(where, capabilities, setting.queues)
@@ -250,6 +252,29 @@ def _check_link(where: str, capabilities: Capabilities, link: LinkProgram) -> No
     if link.policer is not None and not capabilities.policer:
         raise ConfigError(
             f"{where}: target {capabilities.target} has no policer (bottleneck.policer); {ours}"
+        )
+
+
+def _check_slowness(
+    where: str, scenario: Scenario, setting: Setting, program: BottleneckProgram
+) -> None:
+    """Refuse a link on which flows cannot connect in time, or that does not empty at the end."""
+    back = program.back
+    handshake_ns = scenario.lasting_flows * SYN_BITS * 10**9 // setting.rate_bps
+    empty_ns = emptied_ns(scenario, setting)
+    if back is not None:
+        handshake_ns += scenario.lasting_flows * SYN_BITS * 10**9 // back.rate_bps
+        empty_ns += back.longest_ns
+    if setting.longest_rtt_ns + handshake_ns > CONNECT_TIMEOUT_NS:
+        raise ConfigError(
+            f"{where}: to connect its flows takes {handshake_ns / 1e9:.0f} s of its links, and "
+            f"they have {Duration(CONNECT_TIMEOUT_NS)} before the start; write a higher rate"
+        )
+    if empty_ns > LONGEST_DRAIN_NS:
+        raise ConfigError(
+            f"{where}: what waits at the end of a trial takes up to {empty_ns / 1e9:.0f} s to "
+            f"leave, and at most {Duration(LONGEST_DRAIN_NS)} are waited for; write a smaller "
+            "buffer or a higher rate"
         )
 
 

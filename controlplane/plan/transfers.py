@@ -13,9 +13,10 @@ from ..contract.traffic import (
     LARGEST_TRANSFER,
     OF_MIX,
     ArrivalSpec,
+    FileSizes,
     ListedSizes,
+    LogNormalSizes,
     PeriodicArrivals,
-    SizeSpec,
     most_flows,
 )
 from ..contract.units import NS_PER_S, Size
@@ -54,7 +55,8 @@ def draw_transfers(
     """
     assert group.arrivals is not None
     assert group.size is not None
-    sizes = _sizes(group.size, _generator(seed, "sizes"))
+    spec = group.size.content if isinstance(group.size, FileSizes) else group.size
+    sizes = _sizes(spec, _generator(seed, "sizes"))
     strategies = _strategies(group.strategy, shares, _generator(seed, "strategies"))
     times = _generator(seed, "arrivals")
     arrivals = _arrivals(group.arrivals, group.start_offset.ns, end_ns, times)
@@ -80,7 +82,7 @@ def _arrivals(
         yield at_ns
 
 
-def _sizes(spec: SizeSpec, generator: random.Random) -> Iterator[int]:
+def _sizes(spec: LogNormalSizes | ListedSizes | Size, generator: random.Random) -> Iterator[int]:
     while True:
         if isinstance(spec, Size):
             yield spec.bytes

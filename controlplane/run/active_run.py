@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..config import Loaded, load_scenario, load_testbed
+from ..config import Loaded, load_testbed
 from ..contract.cca import CcaFile
 from ..contract.errors import ConfigError
 from ..contract.manifest import Manifest
@@ -19,8 +19,8 @@ from ..store.run_directory import RunDirectory, check_manifest, create, open_exi
 from .cca import ccas_of, keep_ccas, kept_ccas
 from .disciplines import keep_disciplines, kept_disciplines, own_disciplines_of
 from .manifest import Status, new_manifest, with_status
+from .named_files import keep_files, load_kept
 from .standing import standing
-from .traces import keep_traces, require_traces
 from .work import Chooser, ChosenWork, PlannedWork, Work
 
 MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
@@ -91,8 +91,8 @@ def new_run(
     directory = create(results, scenario, testbed, plan)
     kept = keep_ccas(directory.path, ccas)
     queues = keep_disciplines(directory.path, disciplines)
-    traces = keep_traces(directory.path, scenario)
-    manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues, traces)
+    files = keep_files(directory.path, scenario)
+    manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues, files)
     manifest = directory.begin(manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
     return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
@@ -116,12 +116,11 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
         choose: Makes the chooser of an adaptive run.
     """
     directory = open_existing(path)
-    scenario = load_scenario(path / "scenario.yaml")
+    scenario = load_kept(directory)
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
     ccas = kept_ccas(directory.path, manifest)
     disciplines = kept_disciplines(directory.path, manifest)
-    require_traces(scenario, manifest)
     plan = directory.read("plan.json", Plan)
     damaged = directory.set_damaged_aside(manifest)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}

@@ -11,12 +11,14 @@ from pathlib import Path
 from ..config import Loaded
 from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError, HostError, NashbedError
+from ..contract.limit import Limit
 from ..contract.manifest import DisciplineFacts, Manifest
 from ..contract.own_discipline import OwnDiscipline, read_own_discipline
 from ..contract.plan import Plan
 from ..contract.queues import Memory
 from ..contract.scenario import Scenario
-from ..machine.aqm.loadable import loadable_bottleneck
+from ..contract.target import BottleneckProgram
+from ..machine.aqm.loadable import check_ours, loadable_bottleneck
 from ..machine.aqm.objects import discipline_object
 from ..machine.paths import AQM_HEADERS
 from .kept_sources import keep_sources
@@ -56,7 +58,7 @@ def _files(scenario: Scenario) -> list[str]:
 
 
 def require_disciplines(plan: Plan, own: Sequence[OwnDiscipline], where: str) -> None:
-    """Refuse disciplines that a data plane would not take: each is compiled, and asked.
+    """Refuse disciplines that a data plane would not take: each is asked, one's own compiled.
 
     Args:
         plan: What is planned.
@@ -64,14 +66,27 @@ def require_disciplines(plan: Plan, own: Sequence[OwnDiscipline], where: str) ->
         where: The scenario's file, for messages.
 
     Raises:
-        ConfigError: One does not compile, or has no such parameter or value.
+        ConfigError: One does not compile, has no such parameter or value, or has some that do not
+            go together at its line.
         HostError: There is no compiler.
     """
     for program in {trial.program for trial in plan.trials}:
         try:
             loadable_bottleneck(program, own)
+            _require_parameters(program)
         except NashbedError as error:
             raise type(error)(f"{where}: discipline: {error.message}") from error
+
+
+def _require_parameters(program: BottleneckProgram) -> None:
+    """Our own disciplines' parameters at the line that they are to be at."""
+    asked = [(program.discipline, program.limit)]
+    for queue in program.queues.queues if program.queues is not None else ():
+        own = Limit(unit="bytes", value=queue.limit_bytes)
+        asked.append((queue.discipline, own if queue.limit_bytes else program.limit))
+    for discipline, limit in asked:
+        if discipline is not None and not discipline.file:
+            check_ours(discipline, program.rate_bps, limit)
 
 
 def keep_disciplines(folder: Path, own: Sequence[OwnDiscipline]) -> dict[str, DisciplineFacts]:

@@ -10,6 +10,7 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import (
     CcaFacts,
     DisciplineFacts,
+    FileFacts,
     GuestKernelFacts,
     LabFacts,
     Manifest,
@@ -38,7 +39,7 @@ def new_manifest(
     certificate: Standing,
     ccas: dict[str, CcaFacts],
     disciplines: dict[str, DisciplineFacts],
-    traces: dict[str, str],
+    files: dict[str, FileFacts],
 ) -> Manifest:
     """The manifest before anything ran.
 
@@ -49,7 +50,7 @@ def new_manifest(
         certificate: State of the testbed's certificate.
         ccas: The CCAs that the hosts' kernel does not have, by name.
         disciplines: The queue disciplines of the user's own, by name.
-        traces: The digest of the link's trace, by name.
+        files: The files that the scenario names for their content, by their paths as written.
     """
     return Manifest(
         run=directory.path.name,
@@ -71,7 +72,7 @@ def new_manifest(
         certificate=certificate,
         controls=ccas,
         disciplines=disciplines,
-        traces=traces,
+        files=files,
         repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
     )

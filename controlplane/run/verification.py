@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..config import load_scenario, load_testbed
+from ..config import load_testbed
 from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan
@@ -30,10 +30,10 @@ from .cca import keep_ccas, kept_ccas
 from .disciplines import keep_disciplines, kept_disciplines
 from .dispatcher import TrialPlace
 from .manifest import new_manifest
+from .named_files import keep_files, load_kept
 from .progress import Snapshot
 from .runner import progress_of
 from .standing import standing, with_capacity
-from .traces import keep_traces, require_traces
 from .work import Job
 
 MOST_FAILURES = 3
@@ -146,7 +146,7 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
         ConfigError: The run or a trial cannot be repeated; the reason.
     """
     original = open_existing(path)
-    scenario, testbed = load_scenario(path / "scenario.yaml"), load_testbed(path / "testbed.yaml")
+    scenario, testbed = load_kept(original), load_testbed(path / "testbed.yaml")
     manifest = check_manifest(original, scenario, testbed)
     _refuse_real_time(path, testbed.model)
     whole_plan = original.read("plan.json", Plan)
@@ -161,9 +161,8 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     disciplines = kept_disciplines(original.path, manifest)
     kept = keep_ccas(directory.path, ccas)
     queues = keep_disciplines(directory.path, disciplines)
-    require_traces(scenario, manifest)
-    traces = keep_traces(directory.path, scenario)
-    repeated = new_manifest(directory, scenario, testbed, known, kept, queues, traces)
+    files = keep_files(directory.path, scenario)
+    repeated = new_manifest(directory, scenario, testbed, known, kept, queues, files)
     repeated = directory.begin(repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
     run = ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas, disciplines)

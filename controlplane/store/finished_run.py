@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from ..contract.manifest import Manifest
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt, Setting
+from ..contract.units import counted
 from .documents import read_document, read_scenario
 from .errors import RunError
 from .integrity import PLAN, check_document, check_names, trial_folders
@@ -84,6 +86,32 @@ class FinishedRun:
         )
 
     @property
+    def without_result(self) -> tuple[str, ...]:
+        """Mixes of which not one trial is valid, as the names of trials begin."""
+        tried = [*(trial.id for trial in self.trials), *(each.trial for each in self.failures)]
+        valid = {_mix_of(trial.id) for trial in self.trials if trial.record.valid}
+        return tuple(sorted({_mix_of(each) for each in tried} - valid))
+
+    @property
+    def without_result_sentence(self) -> str:
+        """Which mixes have no valid trial, why, and what to do; empty: every mix has one."""
+        missing = self.without_result
+        if not missing:
+            return ""
+        names = f"{', '.join(missing[:3])}{', ...' if missing[3:] else ''}"
+        text = f"not one valid trial of {counted(len(missing), 'mix')} ({names})"
+        tried = [trial for trial in self.trials if _mix_of(trial.id) in missing]
+        failed = [gate for trial in tried for gate in trial.record.gates if not gate.passed]
+        if not failed:
+            return f"{text}: no attempt succeeded; `nashbed resume` tries again"
+        name, refused = Counter(gate.name for gate in failed).most_common(1)[0]
+        detail = next(gate.detail for gate in reversed(failed) if gate.name == name)
+        return (
+            f"{text}: gate {name} refused {refused} of {counted(len(tried), 'attempt')} "
+            f"({detail}); change in the scenario or on the machine what it names, and run again"
+        )
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """Every setting that was planned or run, in that order, once."""
         planned = [p.setting for p in self.plan.trials] if self.plan else []
@@ -101,6 +129,11 @@ class FinishedRun:
     def planned_trials(self) -> int | None:
         """How many repetitions were planned (None: no plan, or a search chose them)."""
         return None if self.planned is None else len(self.planned)
+
+
+def _mix_of(trial: str) -> str:
+    """A trial's setting and mix: its name without repetition and attempt."""
+    return trial.rpartition("-r")[0]
 
 
 def open_run(path: Path) -> FinishedRun:

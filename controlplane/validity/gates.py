@@ -28,8 +28,9 @@ from .postcard_evidence import PostcardEvidence
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
+SEGMENT_BITS = 8 * 1448
 START_MARGIN_NS = 100_000_000
-"""In which the flows of one strategy must be running once the last of them was to start."""
+"""In which a flow must be running once it was to start: none does at the very instant."""
 MAX_LATE_DEPARTURES = 0.001
 """As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
 MIN_LATENESS_NS = 500_000
@@ -60,7 +61,7 @@ def no_other_loss(trial: TrialMeasurement) -> Gate:
     What a scenario reorders TCP itself may discard, see `discarded_for_age`.
     """
     for_age = discarded_for_age(trial)
-    lost = {name: n for name, n in trial.losses.items() if n and name not in for_age}
+    lost = {name: n for name, n in trial.losses.items() if n > 0 and name not in for_age}
     total = sum(lost.values())
     detail = _listed([f"{name} {count}" for name, count in lost.items()]) or "none lost"
     if for_age:
@@ -116,7 +117,8 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     """Every flow competed for the whole measured window.
 
     Starvation is an outcome: a flow that sits out retransmission timeouts still competes. It is
-    enough that it was sending before the window and until its end, and that it was seen in the
+    enough that it was sending before the window (or at once, where it starts with it) and until its
+    end, and that it was seen in the
     first and in the last part of the window: by a packet that reached the bottleneck (even to be
     dropped), or by a sample of its socket with data yet to be sent or acknowledged. Background
     that begins late does so by plan, and is looked at from then on. Of a transfer it is an outcome,
@@ -129,7 +131,7 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
         report = trial.sender.flows[flow.index]
         begin, end = own[flow.group, flow.cc]
         late = not flow.mixed and flow.start_ns > begin
-        begin = flow.start_ns + START_MARGIN_NS if late else begin
+        begin = max(begin, flow.start_ns + START_MARGIN_NS)
         start_ns, end_ns = report.start_ns, report.end_ns
         if report.error is not None and not (flow.is_transfer and report.error == STARVED):
             problems.append(f"flow {flow.index}: {report.error}")
@@ -161,8 +163,26 @@ def sightings(trial: TrialMeasurement, flow: TrialFlow, *, late: bool) -> tuple[
         and not app.must_send(begin - flow.start_ns, end - flow.start_ns)
         for begin, end in edges.parts
     ]
+    excused = [
+        each or _too_slow_to_be_seen(trial, flow, part)
+        for each, part in zip(excused, edges.parts, strict=True)
+    ]
     first = late or excused[0] or bool(edges.first[flow.index])
     return first, excused[1] or bool(edges.last[flow.index])
+
+
+def _too_slow_to_be_seen(trial: TrialMeasurement, flow: TrialFlow, part: tuple[int, int]) -> bool:
+    """Whether what a flow sends by plan may leave so long a part of the window without a packet."""
+    group = trial.attempt.scenario.flows[flow.group]
+    gap_ns = 0
+    if group.udp is not None:
+        gap_ns = max(group.udp.gap_ns, 0 if group.udp.every is None else group.udp.every.ns)
+        gap_ns = max(gap_ns, 1)
+    elif group.app is not None and group.app.rate is not None:
+        gap_ns = SEGMENT_BITS * 10**9 // group.app.rate.bps
+    begin, end = part
+    reaches_ns = flow.start_ns + trial.attempt.trial.setting.base_rtt_ns[flow.group]
+    return gap_ns > 0 and end - max(begin, reaches_ns) < gap_ns
 
 
 def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:

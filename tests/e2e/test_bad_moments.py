@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE
 from nashbed.controlplane.machine.process.table import command_lines
 from tests.e2e.conftest import NASHBED, TESTBEDS, Nashbed, digests, records
 
@@ -133,8 +134,9 @@ def test_a_trial_that_exceeds_a_memory_limit_is_given_up_and_the_others_run(
         done = subprocess.run(
             ["sh", "-c", script], capture_output=True, text=True, timeout=300, check=False
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == EXIT_ACCEPTANCE, done.stderr
     answer = json.loads(done.stdout)
+    assert answer["without_result"].startswith("not one valid trial of 1 mix (b64MB-k01): ")
     run_dir = Path(answer["run_dir"])
     assert sorted(records(run_dir)) == ["b2bdp-k01-r0-a0", "b4bdp-k01-r0-a0"]
     assert all(record["valid"] for record in records(run_dir).values())

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from ...contract.disciplines import DisciplineProgram, Value, machine_parameter
 from ...contract.errors import ConfigError
+from ...contract.limit import Limit
 from ...contract.own_discipline import OwnDiscipline
 from ...contract.queues import MemoryProgram
 from ...contract.target import BottleneckProgram
 from ...contract.units import Duration, Quantity, Share, Size
 from .objects import discipline_object
-from .tool import DisciplineAbout, ParameterAbout, describe
+from .tool import DisciplineAbout, ParameterAbout, check, describe
 
 Asked = TypeVar("Asked", bound=DisciplineProgram)
 NOUNS = {"discipline": "a discipline", "memory": "a policy of memory"}
@@ -65,6 +66,34 @@ def loadable_bottleneck(
     return program.model_copy(update=changed)
 
 
+@cache
+def check_ours(discipline: DisciplineProgram, rate_bps: int, limit: Limit) -> None:
+    """Refuse one of our disciplines whose parameters a data plane would not take.
+
+    Args:
+        discipline: The discipline.
+        rate_bps: Rate of the line that it is at, in bit/s.
+        limit: Its queue's hard limit.
+
+    Raises:
+        ConfigError: A parameter is out of range, or some do not go together at this line.
+        HostError: nashbed-aqm is not built, or fails.
+    """
+    about = next(each for each in _ours() if each.name == discipline.name)
+    known = {each.name: each for each in about.parameters}
+    given: dict[str, float] = {}
+    for key, value in discipline.parameters:
+        name = key.removesuffix("_ns").removesuffix("_bytes")
+        _check_range(f"{about.name}: {name}", known[name], value)
+        given[name] = float(value)
+    check(discipline.name, given, rate_bps, limit)
+
+
+@cache
+def _ours() -> tuple[DisciplineAbout, ...]:
+    return describe()
+
+
 def _own_or_ours(asked: Asked | None, own: Sequence[OwnDiscipline]) -> Asked | None:
     """What is loaded of a file, if it is of one."""
     if asked is None or not asked.file:
@@ -88,7 +117,7 @@ def _converted(about: DisciplineAbout, name: str, value: Value) -> tuple[str, Va
         key, number = machine_parameter(name, _read(known[name], value))
     except ValueError as error:
         raise ConfigError(f"{about.name}: params.{name}: {error}") from error
-    _check_range(about, known[name], number)
+    _check_range(f"{about.name}: params.{name}", known[name], number)
     return key, number
 
 
@@ -107,13 +136,12 @@ def _read(parameter: ParameterAbout, value: Value) -> object:
     return value
 
 
-def _check_range(about: DisciplineAbout, parameter: ParameterAbout, number: Value) -> None:
+def _check_range(where: str, parameter: ParameterAbout, number: Value) -> None:
     if isinstance(number, str) or parameter.min <= number <= parameter.max:
         return
     low, high = (_written(parameter, each) for each in (parameter.min, parameter.max))
     raise ConfigError(
-        f"{about.name}: params.{parameter.name}: {_written(parameter, number)} is out of range; "
-        f"write {low} to {high}"
+        f"{where}: {_written(parameter, number)} is out of range; write {low} to {high}"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...contract.errors import ConfigError, HostError
+from ...contract.limit import Limit
 from ...contract.messages.message import Message, read_message
 from ..paths import AQM_TOOL, built
 from ..process import command
@@ -96,6 +97,25 @@ def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[t
     except ValueError as error:
         raise _broken(file) from error
     return rows
+
+
+def check(name: str, parameters: Mapping[str, float], rate_bps: int, limit: Limit) -> None:
+    """Ask whether one of our disciplines takes its parameters where it is to be.
+
+    Args:
+        name: The discipline.
+        parameters: Its parameters, in machine units.
+        rate_bps: Rate of the line, in bit/s.
+        limit: The queue's hard limit.
+
+    Raises:
+        ConfigError: It does not; why.
+        HostError: nashbed-aqm is not built, or fails.
+    """
+    packets = limit.unit == "packets"
+    size = ["--limit-packets", str(limit.value)] if packets else ["--limit", str(limit.in_bytes)]
+    sets = [word for key, value in parameters.items() for word in ("--set", f"{key}={value}")]
+    run(["check", "--rate-bps", str(rate_bps), *size, *sets, name])
 
 
 def run(args: Sequence[str], text: str = "") -> str:

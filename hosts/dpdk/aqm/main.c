@@ -16,7 +16,8 @@ static const char doc[] =
 	"What parameters a queue discipline or a policy of shared memory has, or what it does with "
 	"packets.\v"
 	"DISCIPLINE is one of ours by its name, or a shared object of your own with either. `describe` writes a "
-	"line of JSON for it, or for each of our disciplines. `pass` sends packets through it; with a "
+	"line of JSON for it, or for each of our disciplines. `check` says whether it takes its "
+	"parameters at a line. `pass` sends packets through it; with a "
 	"policy they are for four queues, by the number of their flow. It reads packets, a line for each: time in "
 	"ns, flow, bytes, ECN codepoint; and writes a line for each that comes out: its number, when, "
 	"whether it departed, whether it is marked, why it was dropped.\n"
@@ -29,6 +30,7 @@ enum {
 	EXIT_FAILED = 5,
 	OPTION_RATE = 256,
 	OPTION_LIMIT,
+	OPTION_LIMIT_PACKETS,
 	OPTION_SEED,
 	OPTION_SET,
 	MOST_SET = 32,
@@ -39,6 +41,7 @@ enum {
 static const struct argp_option option_table[] = {
 	{"rate-bps", OPTION_RATE, "RATE", 0, "of the line, in bit/s", 0},
 	{"limit", OPTION_LIMIT, "BYTES", 0, "the queue's hard limit", 0},
+	{"limit-packets", OPTION_LIMIT_PACKETS, "N", 0, "instead, of a check", 0},
 	{"seed", OPTION_SEED, "N", 0, "of everything random in it", 0},
 	{"set", OPTION_SET, "NAME=VALUE", 0, "a parameter, in ns, bytes, or a part of 1", 0},
 	{0},
@@ -49,6 +52,7 @@ struct options {
 	const char *discipline; /* NULL: each of ours */
 	uint64_t rate_bps;
 	uint64_t limit;
+	uint64_t limit_packets;
 	uint64_t seed;
 	const char *set[MOST_SET];
 	uint32_t n_set;
@@ -57,12 +61,16 @@ struct options {
 static const char *
 problem(const struct options *o)
 {
-	bool passes = o->command != NULL && strcmp(o->command, "pass") == 0;
+	const char *command = o->command != NULL ? o->command : "";
+	bool checks = strcmp(command, "check") == 0;
 
-	if (!passes && (o->command == NULL || strcmp(o->command, "describe") != 0))
-		return "write describe or pass";
-	if (passes && (o->discipline == NULL || o->rate_bps == 0 || o->limit == 0))
-		return "pass needs --rate-bps, --limit and a discipline";
+	if (strcmp(command, "describe") == 0)
+		return NULL;
+	if (!checks && strcmp(command, "pass") != 0)
+		return "write describe, check or pass";
+	if (o->discipline == NULL || o->rate_bps == 0 ||
+	    (o->limit == 0 && !(checks && o->limit_packets != 0)))
+		return "check and pass need --rate-bps, --limit and a discipline";
 	return NULL;
 }
 
@@ -77,6 +85,9 @@ take_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_LIMIT:
 		o->limit = strtoull(value, NULL, 10);
+		return 0;
+	case OPTION_LIMIT_PACKETS:
+		o->limit_packets = strtoull(value, NULL, 10);
 		return 0;
 	case OPTION_SEED:
 		o->seed = strtoull(value, NULL, 10);
@@ -308,18 +319,36 @@ set_up_memory(const struct options *o, const struct memory_ops *policy, const st
 	       (policy->check == NULL || go_together(policy->check(setup->config, &memory)));
 }
 
+/* Set a discipline or a policy up as for packets; false with a line for people. */
+static bool
+set_up(const struct options *o, struct discipline_config *config)
+{
+	const struct aqm_line line = {.rate_bps = o->rate_bps,
+				      .limit_bytes = o->limit,
+				      .limit_packets = o->limit_packets};
+	struct subject subject;
+
+	if (!find(o->discipline, &subject))
+		return false;
+	return subject.aqm != NULL ? set_up_aqm(o, subject.aqm, &line, config) :
+				     set_up_memory(o, subject.memory, &line, config);
+}
+
+static int
+check(const struct options *o)
+{
+	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+
+	return set_up(o, &config) ? EXIT_SUCCESS : EXIT_WRONG;
+}
+
 static int
 pass(const struct options *o)
 {
-	const struct aqm_line line = {.rate_bps = o->rate_bps, .limit_bytes = o->limit};
 	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
-	struct subject subject;
 	struct discipline *d;
 
-	if (!find(o->discipline, &subject))
-		return EXIT_WRONG;
-	if (subject.aqm != NULL ? !set_up_aqm(o, subject.aqm, &line, &config) :
-				  !set_up_memory(o, subject.memory, &line, &config))
+	if (!set_up(o, &config))
 		return EXIT_WRONG;
 	d = served_ops.create();
 	if (d == NULL)
@@ -345,5 +374,5 @@ main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (strcmp(options.command, "describe") == 0)
 		return describe_all(&options);
-	return pass(&options);
+	return strcmp(options.command, "check") == 0 ? check(&options) : pass(&options);
 }

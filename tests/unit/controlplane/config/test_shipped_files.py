@@ -9,7 +9,7 @@ import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
 from nashbed.controlplane.config.cca import written_files
 from nashbed.controlplane.config.load import SCHEMAS, render
-from nashbed.controlplane.config.trace import with_trace
+from nashbed.controlplane.config.named_files import NamedFiles
 from nashbed.controlplane.contract.cca import SHIPPED_CCAS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
@@ -113,7 +113,7 @@ def test_every_testbed_loads(path: Path) -> None:
 def test_a_scenario_survives_json(path: Path) -> None:
     scenario = load_scenario(path).model
     again = Scenario.model_validate_json(scenario.model_dump_json())
-    assert with_trace(again, str(path)) == scenario
+    assert NamedFiles(str(path)).read(again) == scenario
 
 
 def test_the_quickstart_takes_less_than_three_minutes() -> None:

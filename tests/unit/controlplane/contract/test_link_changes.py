@@ -120,7 +120,7 @@ def test_bad_traces_are_one_line(tmp_path: Any, name: str, content: str, problem
     text = TEXT.format(link=f"trace: {name}", duration="10s", more="")
     with pytest.raises(ConfigError) as error:
         parse_scenario(text, str(tmp_path / "x.yaml"))
-    assert f"bottleneck.trace: {name}: " in error.value.message
+    assert f"bottleneck.trace: {tmp_path / name}: " in error.value.message
     assert problem in error.value.message
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.shared import CONSTANTS
 from nashbed.controlplane.contract.units import (
     Buffer,
     Duration,
@@ -22,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 whole = st.integers(min_value=0, max_value=10**18)
 
 
-@given(whole)
+@given(st.integers(min_value=0, max_value=CONSTANTS.rate_bps_max))
 def test_a_rate_prints_to_itself(bps: int) -> None:
     assert Rate.parse(str(Rate(bps))) == Rate(bps)
 

@@ -115,6 +115,23 @@ def test_trains_are_planned(testbed: Testbed) -> None:
     assert {trial.program.arrivals for trial in plan.trials} == {"trains"}
 
 
+@pytest.mark.parametrize(
+    ("bottleneck", "problem"),
+    [
+        ("rate: 8bit, buffer: 1514B", "to connect its flows takes 222 s of its links, and they"),
+        ("rate: 1mbit, buffer: 1MB, return: {rate: 10bit, buffer: 1kB}", "to connect its flows"),
+        ("rate: 1kbit, buffer: 1MB", "what waits at the end of a trial takes up to 8000 s to lea"),
+    ],
+)
+def test_links_on_which_no_trial_begins_or_ends(
+    testbed: Testbed, bottleneck: str, problem: str
+) -> None:
+    """Three handshakes of 74 bytes each; a megabyte at a kilobit per second."""
+    text = SCENARIO.replace("rate: 100mbit, buffer: 2bdp", bottleneck)
+    with pytest.raises(ConfigError, match=f"s?mall: setting .*: {problem}"):
+        plan_of(parse_scenario(text, "s.yaml").model, testbed)
+
+
 def test_lanes_are_limited_by_the_flow_table(scenario: Scenario) -> None:
     testbed = parse_testbed(TESTBED + "dataplane: {flow_capacity: 7}\n", "t.yaml").model
     assert plan_of(scenario, testbed).lanes == 2

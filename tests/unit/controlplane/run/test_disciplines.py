@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.config import Loaded, load_scenario, load_testbed
+from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.testbed import Testbed
@@ -151,3 +151,21 @@ def test_a_policy_that_cannot_be_taken(
 def test_a_cluster_loads_no_policy(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a file of yours, and workers of a cluster load none"):
         plan_run(load_scenario(with_policy(tmp_path)), virtual_bed(), expect, seats=4)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "problem"),
+    [
+        ("{red: {min: 10B}}", "red: min is below avpkt: a burst of one would pass it"),
+        ("{red: {min: 1GB}}", "red: min is above max"),
+        ("{fq_codel: {quantum: 5MB}}", "fq_codel: quantum: 5MB is out of range; write 256B to"),
+    ],
+)
+def test_parameters_that_a_data_plane_refuses_are_refused_before(
+    discipline: str, problem: str
+) -> None:
+    """RED's `max` is a quarter of the buffer unless it is given: validation alone cannot tell."""
+    text = SCENARIO.replace("buffer: 2bdp", f"buffer: 60kB, discipline: {discipline}")
+    with pytest.raises(ConfigError) as caught:
+        plan_run(parse_scenario(text, "s.yaml"), virtual_bed(), expect)
+    assert caught.value.message.startswith(f"s.yaml: discipline: {problem}")

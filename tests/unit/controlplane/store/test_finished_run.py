@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import nashbed
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -37,6 +38,21 @@ def test_a_whole_run(whole_run: Path) -> None:
     assert run.planned_trials == 5
     assert not run.damaged
     assert [s.label for s in run.settings] == ["b2bdp"]
+
+
+def test_a_mix_without_a_valid_trial_is_named_with_the_gate_that_refused(run_copy: Path) -> None:
+    assert open_run(run_copy).without_result == ()
+    gate, *others = open_run(run_copy).trials[0].record.gates
+    refused = gate.model_copy(update={"passed": False, "detail": "snd X 4"})
+    gates = [each.model_dump(mode="json") for each in (refused, *others)]
+    edit_json(first_trial(run_copy) / "trial.json", gates=gates, valid=False)
+    run = open_run(run_copy)
+    assert run.without_result == ("b2bdp-k00",)
+    assert run.without_result_sentence == (
+        f"not one valid trial of 1 mix (b2bdp-k00): gate {gate.name} refused 1 of 1 attempt "
+        "(snd X 4); change in the scenario or on the machine what it names, and run again"
+    )
+    assert not nashbed.open_run(run_copy).passed
 
 
 def test_chunks_are_the_table(whole_run: Path) -> None:

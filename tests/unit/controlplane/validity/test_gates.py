@@ -279,6 +279,17 @@ def test_a_flow_must_send_for_the_whole_window(
     assert (gate.passed, gate.detail) == (False, detail)
 
 
+@pytest.mark.parametrize(("late_ns", "passes"), [(100 * MS, True), (100 * MS + 1, False)])
+def test_a_flow_that_starts_with_the_window_has_a_margin(
+    trial: TrialMeasurement, late_ns: int, passes: bool
+) -> None:
+    """It is to start 100 ms after t0, where the window begins."""
+    flows = tuple(replace(flow, start_ns=100 * MS) for flow in trial.attempt.flows)
+    planned = replace(trial, attempt=replace(trial.attempt, flows=flows))
+    changed = with_sender(planned, start_ns=100 * MS + late_ns)
+    assert gates.flows_overlapped(changed).passed is passes
+
+
 def test_a_flow_must_be_seen_at_both_ends(trial: TrialMeasurement) -> None:
     edges, why = trial.evidence.edges, ", and had nothing to send"
     edges.last[0] = False

@@ -214,3 +214,9 @@ def test_each_cores_softirq_thread_is_found_by_its_name(monkeypatch: pytest.Monk
     counters.ksoftirqd.cache_clear()
     assert counters.ksoftirqd() == {0: 7, 11: 19}
     counters.ksoftirqd.cache_clear()
+
+
+def test_a_syn_that_came_again_is_no_loss() -> None:
+    """Three of the four errors were SYNs that reached an established connection."""
+    netstat = "TcpExt: TCPSYNChallenge\nTcpExt: 3\n"
+    assert lost("snd", netstat + "Tcp: MaxConn InErrs\nTcp: -1 4\n") == {"snd InErrs": 1}

@@ -1,0 +1,70 @@
+"""The files that a scenario names for their content: its trace, and its sizes of transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ..contract.errors import ConfigError
+from ..contract.model import FileModel
+from ..contract.scenario import FlowGroup, Scenario
+from ..contract.traffic import FileSizes
+from .sizes import read_sizes
+from .trace import read_trace
+
+FindFile = Callable[[str], Path]
+"""Path of a file as it is written in a scenario -> where it is."""
+F = TypeVar("F", bound=FileModel)
+
+
+class NamedFiles:
+    """Reads the files that a scenario names, each by its path as it is written.
+
+    Args:
+        name: The scenario's file, for messages; what it names is relative to it.
+        find: Where a file is instead, as in a run directory, which keeps copies.
+
+    Attributes:
+        found: Path as it is written -> the file that was read.
+    """
+
+    def __init__(self, name: str, find: FindFile | None = None) -> None:
+        folder = Path(name).parent
+        self.found: dict[str, Path] = {}
+        self._name = name
+        self._find = find or (lambda written: folder / written)
+
+    def read(self, scenario: Scenario) -> Scenario:
+        """The scenario with what is in its files.
+
+        Raises:
+            ConfigError: A file cannot be read, or is not what it should be.
+        """
+        bottleneck, trace = scenario.bottleneck, scenario.bottleneck.trace
+        if trace is not None:
+            repeat = trace.repeat
+            read = self._read(
+                "bottleneck.trace", trace, lambda path: read_trace(path, repeat=repeat)
+            )
+            bottleneck = bottleneck.model_copy(update={"trace": read})
+        flows = tuple(self._with_sizes(i, group) for i, group in enumerate(scenario.flows))
+        return scenario.model_copy(update={"bottleneck": bottleneck, "flows": flows})
+
+    def _with_sizes(self, index: int, group: FlowGroup) -> FlowGroup:
+        if not isinstance(group.size, FileSizes):
+            return group
+        size = self._read(f"flows[{index}].size.file", group.size, read_sizes)
+        return group.model_copy(update={"size": size})
+
+    def _read(self, key: str, model: F, read: Callable[[Path], object]) -> F:
+        path = self._find(model.file)
+        where = f"{self._name}: {key}: {path}"
+        try:
+            content = read(path)
+        except OSError as error:
+            raise ConfigError(f"{where}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from error
+        self.found[model.file] = path
+        return model.with_content(content)
