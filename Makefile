@@ -90,7 +90,7 @@ test: setup virtual ## set up, then every test (root; skips are counted and expl
 
 # Not in `make test`. FUZZ_MINUTES is how long each fuzz draws anew; each has its own time limit.
 .PHONY: test-long
-test-long: setup virtual ## long proofs and fuzzing, an hour on two cores (root; FUZZ_MINUTES=20)
+test-long: setup virtual ## long proofs and fuzzing, an hour on two cores (root; FUZZ_MINUTES=5)
 	$(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest -n $$(nproc) --dist worksteal \
 		$(SLOWEST) --timeout 0 -m long
 

@@ -41,9 +41,9 @@ PAUSED = 0.015
 pauses of 20 ms move BBR's share by 0.8 +- 1.3 points when they are 1.05 % of the time, and by 5.5
 +- 1.4 points when they are 2.15 %."""
 WINDOW_GOODPUT = 0.1
-"""A flow has at most base RTT and full queue behind a hole, so that windows of twenty times as long
-pass whatever happens at both edges. Measured in windows of 24 s and more, 1 to 50 BDP, 1 to 4 flows
-of each strategy: at most 0.024."""
+"""Measured in windows of 24 s and more, 1 to 50 BDP, 1 to 4 flows of each strategy: at most 0.024;
+in windows shorter than the full queue lasts: 0.58 to 4.5. No bound follows from physics: a hole
+outlasts a round trip where its repair is lost, and new data goes on meanwhile."""
 STARVED = os.strerror(errno.ETIMEDOUT)
 """Why a transfer's connection ends that nothing came through for minutes."""
 RETRANSMISSION_NS = 200_000_000
