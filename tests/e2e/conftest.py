@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, HostError
 from nashbed.controlplane.machine.guest.kernel import check_guests
 from tests.conftest import is_real_run
 from tests.support import guests
@@ -97,11 +97,13 @@ class Nashbed:
             [*self.within, str(NASHBED), *args],
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
-        assert done.returncode == code, done.stderr + done.stdout
+        # A busy machine may refuse every attempt at a mix; whether it may is for the test to say.
+        unlucky = args[0] in ("run", "resume") and done.returncode == EXIT_ACCEPTANCE
+        assert done.returncode == code or (unlucky and not code), done.stderr + done.stdout
         return done.stdout if code == 0 else done.stderr
 
     def run(self, scenario: Path, testbed: str = "embedded") -> Path:
-        """Run a scenario to its end; returns the run directory."""
+        """Run a scenario to its end, whether its trials are valid or not; its run directory."""
         out = self.call(
             "run", str(scenario), "--testbed", str(self.testbed(testbed)), "--out",
             str(self.results), "--no-report", "--json",
