@@ -128,19 +128,21 @@ def certificate(path: Path) -> None:
     read_certificate(path, load_testbed(CONFIGS / "testbeds/embedded.yaml").model)
 
 
-def trace(path: Path, repeat: bool) -> None:
-    with suppress(ValueError):  # of which `with_trace` makes a line
-        read_trace(path, repeat=repeat)
+def named(read: Callable[..., Any], path: Path, **more: bool) -> None:
+    """A file that a scenario names; loading that one makes a line of its ValueError."""
+    with suppress(ValueError):
+        read(path, **more)
 
 
 READERS = {
     "scenario": Reader("s.yaml", parts("scenarios/*.yaml"), load_scenario),
     "testbed": Reader("t.yaml", files("testbeds/*.yaml"), load_testbed),
     "cluster": Reader("c.yaml", files("clusters/*.yaml"), load_cluster),
-    "trace": Reader("x.trace", parts("traces/*.trace"), lambda p: trace(p, True)),
-    "rates": Reader("x.csv", parts("traces/*.csv"), lambda p: trace(p, False)),
+    "trace": Reader("x.trace", parts("traces/*.trace"),
+                    lambda p: named(read_trace, p, repeat=True)),
+    "rates": Reader("x.csv", parts("traces/*.csv"), lambda p: named(read_trace, p, repeat=False)),
     "sizes": Reader("s.txt", lambda: [b"1460 5\n200 95\n", b"100\n1460\n"],
-                    lambda p: read_sizes(p, "s.yaml")),
+                    lambda p: named(read_sizes, p)),
     "mixes": Reader("m.csv", parts("scenarios/**/*mixes.csv"), read_mixes),
     "equilibria": Reader("e.csv", parts("scenarios/measured/equilibria.csv"), read_equilibria),
     "published": Reader("p.csv", parts("scenarios/**/fabric_equilibria.csv"), read_published),
