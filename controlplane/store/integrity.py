@@ -14,7 +14,6 @@ from ..contract.manifest import Manifest
 from .checksums import SUMS, problem_of, problems_of, read_sums
 from .documents import read_document
 from .errors import damaged
-from .tables import TABLES
 
 PLAN = "plan.json"
 TRIALS = "trials"
@@ -180,6 +179,8 @@ def _problems(
     folder: Path, sealed: Mapping[str, str], look: Callable[[Path, Mapping[str, str]], Problems]
 ) -> Problems:
     """What is wrong with a trial's list, or else with what is in it."""
+    from .tables import TABLES  # noqa: PLC0415 - slow to import, and nothing to a command that plans
+
     if problem := _problem_of_list(folder, sealed):
         yield folder / SUMS, problem
         return

@@ -246,7 +246,7 @@ def test_the_command(finished: RunDirectory, monkeypatch: Monkey, capsys: Captur
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--all", "--count", "2"], "--trial, --all and --count exclude each other"),
+        (["--all", "--count", "2"], "--trial, --all, --count and --files exclude each other"),
         (["--trial", "b9"], "has no sealed trial b9"),
         (["--count", "0"], "Invalid value for '--count'"),
     ],
