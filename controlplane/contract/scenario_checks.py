@@ -27,7 +27,7 @@ from .units import NS_PER_S, Duration, counted
 if TYPE_CHECKING:
     from .scenario import FlowGroup, Scenario
 
-LEAST_WINDOW = Duration(100_000_000)
+LEAST_WINDOW = Duration(50_000_000)
 """In shorter ones a flow need not be seen at all."""
 NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
