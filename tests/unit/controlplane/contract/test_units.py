@@ -133,6 +133,6 @@ def test_a_number_without_end_is_refused_in_words(kind: type[Quantity], number: 
 
 
 def test_the_largest_rate() -> None:
-    assert Rate.parse(f"{2**63 - 1}bit").bps == 2**63 - 1
+    assert Rate.parse("400gbit").bps == 400 * 10**9
     with pytest.raises(ValueError, match="too large"):
-        Rate.parse(f"{2**63}bit")
+        Rate.parse(f"{400 * 10**9 + 1}bit")
