@@ -21,8 +21,6 @@ from .shared import CONSTANTS
 NS_PER_S = 1_000_000_000
 PACKET_BYTES = CONSTANTS.frame_bytes_max
 """One full-sized Ethernet frame without FCS (MTU 1500): the unit of `64pkt`."""
-LARGEST = 2**63 - 1
-"""The most base units of a quantity: what C and tables hold."""
 LONGEST = 100
 """Characters of a quantity's text: no number that fits is longer for what it says."""
 
@@ -37,7 +35,7 @@ class Quantity(ABC):
     EXAMPLE: ClassVar[str]
     SHOWN: ClassVar[tuple[str, ...]] = ()
     LARGEST: ClassVar[int] = 2**63 - 1
-    """In base units: what every program of ours can read."""
+    """In base units: what C and tables hold, or a program of ours takes."""
 
     @classmethod
     @abstractmethod
@@ -65,7 +63,7 @@ class Quantity(ABC):
             raise ValueError(f"{text!r} has no unit; write {cls.allowed()}")
         if unit not in cls.UNITS:
             raise ValueError(f"{text!r} has an unknown unit {unit!r}; write {cls.allowed()}")
-        if number * cls.UNITS[unit] > LARGEST:
+        if number * cls.UNITS[unit] > Quantity.LARGEST:
             raise ValueError(f"{text!r} is too large; write {cls.allowed()}")
         return number, unit
 
@@ -88,7 +86,7 @@ class Quantity(ABC):
         if isinstance(value, str):
             return cls.parse(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if not abs(value) <= LARGEST:
+            if not abs(value) <= Quantity.LARGEST:
                 raise ValueError(f"the number is too large; write {cls.allowed()}")
             return cls.parse(str(value))
         raise ValueError(f"{value!r} is not {cls.allowed()}")
