@@ -9,6 +9,7 @@ from typing import Any
 import nashbed as nb
 import pytest
 from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.store.documents import read_document
 from tests.support.held_machine import SMALL, watch_machine
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
@@ -16,7 +17,7 @@ TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "python.
 
 
 def _manifest(path: Path) -> Manifest:
-    return Manifest.model_validate_json((path / "manifest.json").read_text())
+    return read_document(path / "manifest.json", Manifest, "run again")
 
 
 @pytest.fixture

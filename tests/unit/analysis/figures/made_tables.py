@@ -51,6 +51,9 @@ class MadeTrial:
     def has(self, table: str) -> bool:
         return table in self._tables
 
+    def file(self, name: str) -> Path:
+        return self.path / name
+
     def arrays(self, table: str, columns: Sequence[str] | None = None) -> dict[str, Any]:
         return {name: self._tables[table][name] for name in columns or self._tables[table]}
 
