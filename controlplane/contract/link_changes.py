@@ -13,6 +13,7 @@ from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
 from .model import AliasedModel, ContractModel, FileModel, JsonObject
+from .path_changes import check_loss
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 if TYPE_CHECKING:
@@ -335,11 +336,8 @@ def _check_change(scenario: Scenario, key: str, change: LinkChange, last_ns: int
         raise ValueError(f"{key}: an outage has no rate, buffer or loss; write those with `at`")
     if change.at is not None and changed == (None, None, None):
         raise ValueError(f"{key}: changes nothing; write `rate`, `buffer` or `random_loss`")
-    if change.random_loss is not None and change.random_loss.ppb >= 10**9:
-        raise ValueError(
-            f"{key}.random_loss: {change.random_loss} drops every packet; write less than 100%, or "
-            "an outage"
-        )
+    if change.random_loss is not None:
+        check_loss(f"{key}.random_loss", change.random_loss, ", or an outage")
     if change.rate is not None and change.rate.bps == 0:
         raise ValueError(f"{key}.rate: must be more than 0; write an outage with `from` and `to`")
     if change.buffer is not None and scenario.bottleneck.queues is not None:

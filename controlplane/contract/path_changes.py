@@ -22,12 +22,26 @@ SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
 MOST_JITTER = Duration(10**9)
 """The largest parameter of a distribution."""
 MOST_REORDERED_BY = Duration(10**10)
+MOST_LOSS = Share(5 * 10**8)
+"""The largest mean loss: with more, most flows do not connect."""
 MOST_CHANGES = 500
 JITTER_STEPS = 256
 """Steps of a distribution's quantiles, between which a data plane interpolates."""
 CUT = 4
 """What is drawn is at most so many standard deviations, or so many means."""
 NONE, ALL = Share(0), Share(10**9)
+
+
+def check_loss(key: str, loss: Share, instead: str = "") -> None:
+    """Refuse a random loss with which flows do not connect; raises ValueError.
+
+    Args:
+        key: Where it is written.
+        loss: The share of the packets.
+        instead: What else could be written.
+    """
+    if loss > MOST_LOSS:
+        raise ValueError(f"{key}: {loss} is out of range; write 0% to {MOST_LOSS}{instead}")
 
 
 class PathChange(ContractModel):
@@ -169,8 +183,11 @@ class Gilbert(AliasedModel):
         for key, value in (("1-h", self.bad), ("1-k", self.good)):
             if value.ppb > ALL.ppb:
                 raise ValueError(f"{key}: {value} is out of range; write 0% to 100%")
-        if self.mean >= 1:
-            raise ValueError("1-h: every packet is lost; write less")
+        if self.mean > MOST_LOSS.fraction:
+            raise ValueError(
+                f"1-h: {self.mean:.1%} of the packets are lost on average, at most {MOST_LOSS} may "
+                "be; write less"
+            )
         return self
 
 
@@ -217,10 +234,7 @@ class ReturnPath(Way):
 
     @model_validator(mode="after")
     def _check_return(self) -> Self:
-        if self.random_loss.ppb >= ALL.ppb:
-            raise ValueError(
-                f"random_loss: {self.random_loss} drops every packet; write less than 100%"
-            )
+        check_loss("random_loss", self.random_loss)
         if self.random_loss.ppb and self.loss is not None:
             raise ValueError(
                 "random_loss: `loss` has it as 1-k, what the good state loses; remove it"

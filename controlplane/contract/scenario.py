@@ -17,7 +17,7 @@ from .dscp import Dscp
 from .harm import HarmMixes
 from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name
-from .path_changes import ChangingPath, ReturnBottleneck, check_path, check_rtt
+from .path_changes import ChangingPath, ReturnBottleneck, check_loss, check_path, check_rtt
 from .place import Count, KernelRelease, Place
 from .queues import COMPLETE_SHARING, MemorySpec, Queue, Queues, Scheduler, check_queues
 from .scenario_checks import check_scenario
@@ -199,10 +199,7 @@ class FlowGroup(ChangingPath):
         check_group(self)
         check_rtt("base_rtt", self.base_rtt)
         check_path(self, self.base_rtt)
-        if self.random_loss.ppb >= 10**9:
-            raise ValueError(
-                f"random_loss: {self.random_loss} drops every packet; write less than 100%"
-            )
+        check_loss("random_loss", self.random_loss)
         check_application(self)
         check_direction(self)
         return self

@@ -16,13 +16,13 @@ from .course import (
 )
 from .harm import HarmMixes, check_harm, check_harm_bound
 from .link_changes import check_link
-from .path_changes import check_rtt, check_times
+from .path_changes import check_loss, check_rtt, check_times
 from .place import MAX_FLOWS
 from .queues import FlowKind, Queues, check_limits, check_shares
 from .shared import CONSTANTS
 from .sweep import MixSpec, PairMixes
 from .traffic import OF_MIX, check_background_start, check_directions, check_order
-from .units import NS_PER_S, Duration, counted
+from .units import NS_PER_S, PACKET_BYTES, Duration, counted
 
 if TYPE_CHECKING:
     from .scenario import FlowGroup, Scenario
@@ -205,11 +205,16 @@ def _check_sweep(scenario: Scenario) -> None:
     for rtt in scenario.sweep.base_rtt or ():
         check_rtt("sweep.base_rtt", rtt)
     for loss in scenario.sweep.random_loss or ():
-        if loss.ppb >= 10**9:
-            raise ValueError(f"sweep.random_loss: {loss} drops every packet; write less than 100%")
+        check_loss("sweep.random_loss", loss)
 
 
 def _check_buffers(scenario: Scenario) -> None:
+    back = scenario.bottleneck.return_
+    if back is not None and back.buffer.unit == "bytes" and back.buffer.amount < PACKET_BYTES:
+        raise ValueError(
+            f"bottleneck.return.buffer: {back.buffer} is less than one packet; write at least "
+            f"{PACKET_BYTES}B"
+        )
     swept = scenario.sweep.buffer is not None
     key = "sweep.buffer" if swept else "bottleneck.buffer"
     least = scenario.smallest_buffer_bytes

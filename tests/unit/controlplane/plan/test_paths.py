@@ -43,7 +43,7 @@ def with_path(keys: str) -> Scenario:
             r"changes\[0\].return_delay: is longer",
         ),
         ("return: {delay: 11ms}", "return.delay: is longer than base_rtt"),
-        ("return: {random_loss: 100%}", "random_loss: 100% drops every packet"),
+        ("return: {random_loss: 51%}", "random_loss: 51% is out of range; write 0% to 50%"),
         (
             "return: {random_loss: 1%, loss: {gilbert: {p: 1%}}}",
             "random_loss: `loss` has it as 1-k",
@@ -55,7 +55,7 @@ def with_path(keys: str) -> Scenario:
         ("jitter: {normal: 2s}", "normal: 2s is out of range"),
         ("loss: {gilbert: {p: 101%}}", "p: 101% is out of range"),
         ("loss: {gilbert: {p: 1%, 1-h: 200%}}", "1-h: 200% is out of range"),
-        ("loss: {gilbert: {p: 1%, 1-k: 100%}}", "1-h: every packet is lost"),
+        ("loss: {gilbert: {p: 1%, 1-k: 60%}}", "1-h: 60.4% of the packets are lost"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(keys: str, problem: str) -> None:
@@ -104,7 +104,7 @@ def test_the_random_loss_of_every_group_changes_with_the_bottleneck(testbed: Tes
     assert [(c.at_ns, c.delay_ns, c.loss_ppb) for c in forward.changes] == [
         (200 * MS, 5 * MS, 10**7)
     ]
-    with pytest.raises(ConfigError, match=r"changes\[0\].random_loss: 100% drops every packet"):
+    with pytest.raises(ConfigError, match=r"0% to 50%, or an outage"):
         scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 100%}]}")
 
 
