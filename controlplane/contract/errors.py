@@ -1,6 +1,7 @@
 """The errors that users see: each kind with its exit code, and whether a trial is tried again."""
 
 import errno
+from pathlib import Path
 from typing import NamedTuple
 
 from .shared import CONSTANTS
@@ -123,6 +124,8 @@ def host_lacks(error: BaseException) -> str:
     Args:
         error: An error that Python or the system raised wherever we were just then.
     """
+    if not Path("/proc/self").exists():
+        return "/proc is not mounted; mount it (mount -t proc proc /proc)"
     if isinstance(error, MemoryError):
         return _LACKS[errno.ENOMEM]
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):

@@ -137,3 +137,15 @@ def test_what_the_machine_lacks_is_no_internal_error(
     monkeypatch.setattr("nashbed.controlplane.cli.app.LazyCommand.load", fails)
     assert run(["targets"]) == EXIT_HOST
     assert capsys.readouterr().err.startswith(line)
+
+
+@pytest.mark.root
+def test_without_proc_it_says_so() -> None:
+    without = "mount -t tmpfs none /proc; exec $0 validate quickstart"
+    tool = Path(sys.executable).with_name("nashbed")
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", without, tool],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == EXIT_HOST
+    assert done.stderr == ("nashbed: /proc is not mounted; mount it (mount -t proc proc /proc)\n")
