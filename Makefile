@@ -44,6 +44,9 @@ SLOWEST = --durations=50 --durations-min=5
 USUAL = not long and not pnr and not pci
 LIVE = $(addprefix tests/,conformance dataplane e2e flows probe)
 
+# Interpreters start thousands of times in the tests; none is to compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL = help
 .DELETE_ON_ERROR:
 
@@ -89,10 +92,14 @@ test: setup virtual ## set up, then every test (root; skips are counted and expl
 	exit $$status
 
 # Not in `make test`. FUZZ_MINUTES is how long each fuzz draws anew; each has its own time limit.
+LONG = $(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest $(SLOWEST) --timeout 0
+
 .PHONY: test-long
 test-long: setup virtual ## long proofs and fuzzing, an hour on two cores (root; FUZZ_MINUTES=5)
-	$(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest -n $$(nproc) --dist worksteal \
-		$(SLOWEST) --timeout 0 -m long
+	@status=0; \
+	$(LONG) -n $$(nproc) --dist worksteal -m "long and not live" || status=$$?; \
+	$(LONG) -m "long and live" tests/e2e || status=$$?; \
+	exit $$status
 
 # Not in `make test`: minutes of emulation, beside which nothing else should run.
 .PHONY: test-pci

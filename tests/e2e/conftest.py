@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import pytest
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, HostError
 from nashbed.controlplane.machine.guest.kernel import check_guests
 from tests.conftest import is_real_run
-from tests.support import guests
+from tests.support import guests, warm
 
 ROOT = Path(__file__).resolve().parents[2]
 NASHBED = Path(sys.executable).parent / "nashbed"
@@ -93,14 +93,19 @@ class Nashbed:
         )
 
     def call(self, *args: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [*self.within, str(NASHBED), *args],
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        done = self._done(args)
         # A busy machine may refuse every attempt at a mix; whether it may is for the test to say.
         unlucky = args[0] in ("run", "resume") and done.returncode == EXIT_ACCEPTANCE
         assert done.returncode == code or (unlucky and not code), done.stderr + done.stdout
         return done.stdout if code == 0 else done.stderr
+
+    def _done(self, args: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if not self.within:
+            return warm.nashbed(args)
+        return subprocess.run(
+            [*self.within, str(NASHBED), *args],
+            capture_output=True, text=True, timeout=warm.PATIENCE_S, check=False,
+        )  # fmt: skip
 
     def run(self, scenario: Path, testbed: str = "embedded") -> Path:
         """Run a scenario to its end, whether its trials are valid or not; its run directory."""

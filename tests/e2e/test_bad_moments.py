@@ -67,6 +67,7 @@ def kill_guests(
 
 
 @pytest.mark.parametrize("on", [(), ("--on", "local:1")])
+@pytest.mark.long
 def test_guests_killed_at_random_change_no_table(
     nashbed: Nashbed, guests_place: Path, on: tuple[str, ...]
 ) -> None:

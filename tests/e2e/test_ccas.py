@@ -180,6 +180,7 @@ def test_kills_of_what_holds_a_cca(tmp_path: Path) -> None:
 
 @needs_clang
 @pytest.mark.slow
+@pytest.mark.long
 def test_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     # The moments are random but told, so that a failure can be repeated.
     seed = random.randrange(10**6)

@@ -9,7 +9,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.e2e.test_cluster import free_port, scheduler, wait_for
 from tests.e2e.test_cluster_testbeds import data_planes, testbed_worker, write_testbed
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.long]
 
 
 def test_a_testbed_is_free_after_its_client_was_killed(nashbed: Nashbed, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.e2e.test_cluster import FORTY, PATIENCE_S, serving, sweep, wait_for
 from tests.support.cable_network import CableNetwork, cable_network
 
 pytestmark = [
-    pytest.mark.live, pytest.mark.root, pytest.mark.virtual, pytest.mark.slow,
+    pytest.mark.live, pytest.mark.root, pytest.mark.virtual, pytest.mark.long,
     pytest.mark.usefixtures("guests_place"),
 ]  # fmt: skip
 

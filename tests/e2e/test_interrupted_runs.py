@@ -50,6 +50,7 @@ def sealed_bytes(run_dir: Path) -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in run_dir.glob("trials/b*/*")}
 
 
+@pytest.mark.long
 def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     # The moments are random but told, so that a failure can be repeated.
     seed = random.randrange(10**6)

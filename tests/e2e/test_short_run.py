@@ -53,14 +53,16 @@ def test_other_ports(nashbed: Nashbed, testbed: str) -> None:
     only_valid(nashbed.run(nashbed.scenario(), testbed))
 
 
-def test_five_thousand_flows_are_accounted_for(nashbed: Nashbed) -> None:
+@pytest.mark.parametrize("count", [500, pytest.param(5000, marks=pytest.mark.long)])
+def test_very_many_flows_are_accounted_for(nashbed: Nashbed, count: int) -> None:
     """Exact whatever the machine does: registers and postcards agree packet by packet.
 
-    Whether every flow competed is no matter here: 10 kbit/s each leaves most in a timeout.
+    Whether every flow competed is no matter here: 10 kbit/s each leaves most of 5,000 in a timeout.
     """
     scenario = nashbed.scenario(
         WIDE_GATES + "telemetry: {postcards: all, tcp_info: 2s}\n",
-        rate="50mbit", buffer="10MB", count=5000, duration="10s", warmup="4s", mixes="[2500]",
+        rate="50mbit", buffer="10MB", count=count, duration="10s", warmup="4s",
+        mixes=f"[{count // 2}]",
     )  # fmt: skip
     scenario.write_text(scenario.read_text().replace("jitter: 50ms", "jitter: 3s"))
     scenario.write_text(scenario.read_text().replace("attempts: 2", "attempts: 1"))
@@ -70,9 +72,9 @@ def test_five_thousand_flows_are_accounted_for(nashbed: Nashbed) -> None:
     assert {"conservation", "postcards_complete", "congestion_control", "link_busy"} <= passed
     counters = table(run_dir, record["id"], "counters")
     cards = table(run_dir, record["id"], "postcards")
-    assert (counters["arrived_packets"] > 0).sum() == 5000
+    assert (counters["arrived_packets"] > 0).sum() == count
     assert len(cards["seq"]) == counters["arrived_packets"].sum()
-    assert np.array_equal(np.unique(cards["flow"]), np.arange(5000))
+    assert np.array_equal(np.unique(cards["flow"]), np.arange(count))
 
 
 @pytest.mark.live

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.validity.postcard_evidence import Sightings
+
+if TYPE_CHECKING:  # it imports far more than the fakes, which start hundreds of times, need
+    from nashbed.controlplane.validity.postcard_evidence import Sightings
 
 SEGMENTS = 60
 PAYLOAD = 1000

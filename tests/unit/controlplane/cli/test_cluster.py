@@ -92,6 +92,7 @@ def test_a_killed_worker_comes_back(shared: str) -> None:
         assert worker.stop() == (0, "")
 
 
+@pytest.mark.long
 def test_one_of_two_workers_that_lost_its_connection_comes_back(shared: str) -> None:
     """As after a cut of the network that one connection outlived; the other goes on."""
     with command("worker", shared, "--cores", "2", "--name", "lab") as worker:
@@ -112,6 +113,7 @@ def test_one_of_two_workers_that_lost_its_connection_comes_back(shared: str) -> 
         assert worker.stop() == (0, "")
 
 
+@pytest.mark.long
 def test_who_has_served_waits_for_its_name() -> None:
     """A scheduler knows the old connection for a while after the network was cut."""
     with socket.create_server(("127.0.0.1", 0)) as server:
