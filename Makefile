@@ -140,7 +140,7 @@ coverage-report:
 	$(BIN)/python -m tests.support.coverage $(COVERAGE)
 
 .PHONY: check
-check: packages venv ## linters, types, format, and the quick tests: neither root nor huge pages
+check: packages venv ## linters, types, format, quick tests; without root (CHANGED=1: that a change touches)
 	@$(MAKE) --no-print-directory build WERROR=1
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
 
@@ -148,9 +148,12 @@ check: packages venv ## linters, types, format, and the quick tests: neither roo
 check-types:
 	$(BIN)/mypy
 
+# CHANGED=1: since the last commit; or since the commit that it names.
+SINCE = $(if $(filter 1,$(CHANGED)),HEAD,$(CHANGED))
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and $(USUAL)"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and $(USUAL)" \
+		$(if $(CHANGED),$$($(BIN)/python -m tests.support.changed $(SINCE)))
 
 .PHONY: check-style
 check-style:

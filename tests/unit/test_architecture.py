@@ -8,23 +8,17 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
 from nashbed.controlplane.cli.app import COMMANDS
+from tests.support.modules import ROOT, Module, imported, modules
 
-ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (
     "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
     "cluster", "calibrate", "bench", "cca", "aqm", "study", "api", "cli",
 )  # fmt: skip
 """Rooms of the control plane, from the bottom to the top."""
-API = ("controlplane", "api")
-"""The room that is the package `nashbed` itself."""
 MAY_USE_ANALYSIS = {"bench", "study", "api", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
@@ -38,78 +32,6 @@ MACHINE_FLOOR = {"log", "paths"}
 """Modules of the machine that its rooms may import; `sessions` is above them."""
 PROCESSES = "machine.process"
 """The room that starts processes; others have them started there."""
-
-
-@dataclass(frozen=True)
-class Module:
-    """A module of ours.
-
-    Attributes:
-        name: Its full name.
-        path: Its file.
-        tree: What is in it.
-    """
-
-    name: str
-    path: Path
-    tree: ast.Module
-
-    @property
-    def package(self) -> list[str]:
-        parts = self.name.split(".")
-        return parts if self.path.name == "__init__.py" else parts[:-1]
-
-    @property
-    def room(self) -> str:
-        """The folder below controlplane/ or analysis/ that it is in; "" for one beside them."""
-        parts = self.path.relative_to(ROOT).parts
-        return parts[1] if len(parts) > 2 else ""
-
-    @property
-    def machine_room(self) -> str:
-        """The folder below controlplane/machine/ that it is in; "" for one that is elsewhere."""
-        parts = self.path.relative_to(ROOT).parts
-        return parts[2] if self.room == "machine" and len(parts) > 3 else ""
-
-
-@cache
-def modules() -> dict[str, Module]:
-    found = {}
-    for top in ("analysis", "controlplane"):
-        for path in sorted((ROOT / top).rglob("*.py")):
-            parts = ("nashbed", *path.relative_to(ROOT).with_suffix("").parts)
-            parts = ("nashbed", *parts[3:]) if parts[1:3] == API else parts
-            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            found[name] = Module(name, path, ast.parse(path.read_text()))
-    return found
-
-
-def imported(module: Module, runtime_only: bool = False) -> set[str]:
-    """Names of all modules that a module imports; of ours those that hold what is imported."""
-    names: set[str] = set()
-    for node in _nodes(module.tree, runtime_only):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= set(_from(module, node))
-    return names - {module.name}
-
-
-def _nodes(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
-    """Every node, without what only type checkers see if so asked."""
-    for node in ast.iter_child_nodes(tree):
-        types_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        if not (runtime_only and types_only):
-            yield node
-            yield from _nodes(node, runtime_only)
-
-
-def _from(module: Module, node: ast.ImportFrom) -> Iterator[str]:
-    above = module.package[: len(module.package) - node.level + 1] if node.level else []
-    base = ".".join([*above, *([node.module] if node.module else [])])
-    for alias in node.names:
-        name = f"{base}.{alias.name}"
-        yield name if name in modules() else base
 
 
 def of(top: str) -> list[Module]:
@@ -249,10 +171,10 @@ def test_no_two_classes_of_a_room_share_a_name() -> None:
 def test_every_module_is_used() -> None:
     """By another module, an entry point, the table of commands, the documentation, or by itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    used = {target.partition(":")[0] for target in project["scripts"].values()}
+    used: set[str] = {target.partition(":")[0] for target in project["scripts"].values()}
     used |= {f"nashbed.controlplane.cli.{command.module}" for command in COMMANDS}
     for path in (ROOT / "docs" / "extension").glob("*.py"):
-        used |= imported(Module(path.stem, path, ast.parse(path.read_text())))
+        used |= imported(Module(path.stem, path))
     for module in modules().values():
         used |= imported(module)
         if "__name__ == '__main__'" in ast.unparse(module.tree):

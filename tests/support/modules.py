@@ -1,0 +1,93 @@
+"""Modules as files say what they are: their names, and what they import, wherever that stands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+API = ("controlplane", "api")
+"""The room that is the package `nashbed` itself."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of ours.
+
+    Attributes:
+        name: Its full name.
+        path: Its file.
+    """
+
+    name: str
+    path: Path
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """What is in it."""
+        return ast.parse(self.path.read_text(encoding="utf-8"))
+
+    @property
+    def package(self) -> list[str]:
+        """The parts of the package's name that it is in, or that it is."""
+        parts = self.name.split(".")
+        return parts if self.path.name == "__init__.py" else parts[:-1]
+
+    @property
+    def room(self) -> str:
+        """The folder below controlplane/ or analysis/ that it is in; "" for one beside them."""
+        parts = self.path.relative_to(ROOT).parts
+        return parts[1] if len(parts) > 2 else ""
+
+    @property
+    def machine_room(self) -> str:
+        """The folder below controlplane/machine/ that it is in; "" for one that is elsewhere."""
+        parts = self.path.relative_to(ROOT).parts
+        return parts[2] if self.room == "machine" and len(parts) > 3 else ""
+
+
+@cache
+def modules(tests: bool = False) -> dict[str, Module]:
+    """The product's modules by name; with `tests` also theirs."""
+    found = {}
+    for top in ("analysis", "controlplane", *(["tests"] if tests else [])):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = parts if top == "tests" else ("nashbed", *parts)
+            parts = ("nashbed", *parts[3:]) if parts[1:3] == API else parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = Module(name, path)
+    return found
+
+
+@cache
+def imported(module: Module, runtime_only: bool = False) -> set[str]:
+    """Names of all modules that a module imports; of ours those that hold what is imported."""
+    names: set[str] = set()
+    for node in _statements(module.tree, runtime_only):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= set(_from(module, node))
+    return names - {module.name}
+
+
+def _statements(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
+    """Every statement, without what only type checkers see if so asked."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, block, ()):
+            types_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            if not (runtime_only and types_only):
+                yield node
+                yield from _statements(node, runtime_only)
+
+
+def _from(module: Module, node: ast.ImportFrom) -> Iterator[str]:
+    above = module.package[: len(module.package) - node.level + 1] if node.level else []
+    base = ".".join([*above, *([node.module] if node.module else [])])
+    for alias in node.names:
+        name = f"{base}.{alias.name}"
+        yield name if name in modules(tests=True) else base
