@@ -119,7 +119,7 @@ def test_trains_are_planned(testbed: Testbed) -> None:
     ("bottleneck", "problem"),
     [
         ("rate: 8bit, buffer: 1514B", "to connect its flows takes 222 s of its links, and they"),
-        ("rate: 1mbit, buffer: 1MB, return: {rate: 10bit, buffer: 1kB}", "to connect its flows"),
+        ("rate: 1mbit, buffer: 1MB, return: {rate: 10bit, buffer: 2kB}", "to connect its flows"),
         ("rate: 1kbit, buffer: 1MB", "what waits at the end of a trial takes up to 8000 s to lea"),
     ],
 )
