@@ -18,6 +18,7 @@ from tests.support.programs import needs_program
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 
+@pytest.mark.long
 def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
     process = nashbed.start("bench", "cluster", "--workers", "1", "--trials", "1", "--json")
     out, err = process.communicate(timeout=300)

@@ -85,7 +85,7 @@ def test_an_fpga_tells_what_the_postcards_tell(nashbed: Nashbed) -> None:
     """A run's packets through the simulated FPGA: its trailers tell each packet's stay."""
     need_icarus()
     run_dir = nashbed.run(nashbed.scenario("telemetry: {capture: both}\n"), "virtual")
-    before, behind, sojourn_ns = real_packets(open_run(run_dir).trials[-1], 20)
+    before, behind, sojourn_ns = real_packets(open_run(run_dir).trials[-1], 8)
     found = delays_ps(*through_ports(nashbed.folder, before, behind, PERIOD_NS))
     assert found.keys() == sojourn_ns.keys()
     away_ps = [found[seq] - sojourn_ns[seq] * 1000 for seq in sojourn_ns]

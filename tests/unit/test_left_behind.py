@@ -45,8 +45,11 @@ def test_it(tmp_path):
 """
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize(("test", "leaves"), [(KILLED, True), (FORGOTTEN, True), (TIDY, False)])
+@pytest.mark.parametrize(
+    ("test", "leaves", "workers"),
+    [(KILLED, True, 0), (FORGOTTEN, True, 1), (TIDY, False, 0)],
+    ids=["killed", "forgotten", "tidy"],
+)
 def test_what_is_left_fails_the_session(
     test: str, leaves: bool, workers: int, tmp_path: Path
 ) -> None:

@@ -27,6 +27,6 @@ def test_frames_from_pins_to_pins(tmp_path: Path) -> None:
     simulate_board("tests.rtl.board.checks", tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_overload(tmp_path: Path) -> None:
     simulate_board("tests.rtl.board.overload", tmp_path, {"FIFO_BYTES": 2048})

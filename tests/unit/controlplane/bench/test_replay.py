@@ -40,19 +40,19 @@ def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
 def test_two_loops_are_compared_with_one() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("a machine with one core has no two loops")
-    speed, ratio = bench_loops(20_000, 2, 50, 32, 2, lambda *_: None, Pipeline.INTERPRETED)
+    speed, ratio = bench_loops(20_000, 1, 50, 32, 2, lambda *_: None, Pipeline.INTERPRETED)
     assert (speed.name, ratio.name) == ("replay_loops_mpps", "replay_loops_ratio")
-    assert len(speed.values) == len(ratio.values) == 2
+    assert len(speed.values) == len(ratio.values) == 1
     assert ratio.wanted == 1.8
 
 
 @pytest.mark.slow
 @pytest.mark.dataplane
 def test_each_discipline_is_compared_with_droptail() -> None:
-    found = bench_disciplines(5_000, 2, 50, 32, lambda *_: None, Pipeline.INTERPRETED)
+    found = bench_disciplines(5_000, 1, 50, 32, lambda *_: None, Pipeline.INTERPRETED)
     others = [name for name in DISCIPLINES if name != "droptail"]
     assert [each.name for each in found] == [f"replay_{name}_over_droptail" for name in others]
-    assert all(each.sense == "at most" and len(each.values) == 2 for each in found)
+    assert all(each.sense == "at most" and len(each.values) == 1 for each in found)
     wanted = dict(zip(others, (each.wanted for each in found), strict=True))
     assert wanted == {
         "step": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.line import Departures, Line, packed, unpacked
 from tests.model.schedules import Opportunities, Rates, times
@@ -26,6 +26,7 @@ def test_departures_by_rates(
         assert line.leave(now, 8 * 1514) == plain.depart(now, 8 * 1514)
 
 
+@settings(max_examples=30)  # the model takes every opportunity one by one
 @given(GAPS, st.lists(st.sampled_from([0, 1, MS]), min_size=1, max_size=20), st.booleans())
 def test_departures_by_opportunities(gaps: list[int], steps: list[int], repeats: bool) -> None:
     at = (*times(steps), sum(steps) + 5)
