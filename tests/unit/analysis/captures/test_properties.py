@@ -7,8 +7,9 @@ import random
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nashbed.analysis.captures import TimestampSource
 from tests.support import timestamps as made
@@ -139,7 +140,10 @@ def test_tshark_reads_the_same_times_of_the_file(
     path = tmp / "shark"
     path.write_bytes(capture[0])
     source = TimestampSource(path, "file")
-    ours = [s.times.exact(n) for _, s in source.chunks() for n in range(len(s.times))]
+    chunks = list(source.chunks())
+    # Where more is kept than was on the wire, tshark may guess a pcap that somebody changed.
+    assume(all(np.all(frames.captured <= frames.wire) for frames, _ in chunks))
+    ours = [s.times.exact(n) for _, s in chunks for n in range(len(s.times))]
     rows = tshark(path, ["frame.time_epoch"], None, False)
     assert len(rows) == len(ours)
     for (seconds, fraction, unit), (theirs,) in zip(ours, rows, strict=True):
