@@ -139,14 +139,18 @@ def measured_before(path: Path, machine: MeasuredMachine) -> MeasuredMachine:
     return before
 
 
-def call(part: Sequence[str]) -> PartAnswer:
+def call(part: Sequence[str], before: Sequence[str] = ()) -> PartAnswer:
     """One part in a process of its own, whose peak memory and signals are then its own.
+
+    Args:
+        part: Words after `nashbed bench`.
+        before: Words before the command line: what it is run by.
 
     Raises:
         Interrupted: The person stopped it.
     """
     done = command.attempt(
-        nashbed_command(["bench", *part, "--json"]), timeout_s=None, show_errors=True
+        [*before, *nashbed_command(["bench", *part, "--json"])], timeout_s=None, show_errors=True
     )
     if done.code == EXIT_INTERRUPTED:
         raise Interrupted("stopped")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from nashbed.files import quantity, read_testbed, work_folder
 from nashbed.planning import plan as planned_run
 from nashbed.running import start
 
-from ..bench import all_parts, simple_switch
+from ..bench import against, all_parts, simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
 from ..bench.growth import Series, by_flows, by_lanes, by_postcards
@@ -31,6 +32,7 @@ from ..bench.replay import (
 from ..bench.site import BenchSite
 from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
+from ..bench.yardstick import take_yardstick, with_yardstick
 from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
 from ..contract.benchmark import BenchAnswer, Benchmark
@@ -38,6 +40,7 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.model import JsonAnswer
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
+from ..machine.log import ShowStep
 from ..machine.paths import MEASURED
 from ..machine.sessions import check_host
 from ..store.staging import write_whole
@@ -74,9 +77,7 @@ def _parts() -> None:
 @app.command(epilog="Example: nashbed bench startup --repetitions 20")
 def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
     """Start-up time of `--help` and `validate`, in new processes."""
-    with step_display() as show_step:
-        benchmarks = bench_startup(repetitions, show_step)
-    return _answer("startup", benchmarks, as_json)
+    return _answer("startup", lambda show_step: bench_startup(repetitions, show_step), as_json)
 
 
 @app.command(epilog="Examples: nashbed bench replay --json; nashbed bench replay --disciplines")
@@ -106,21 +107,23 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     P4 ingress, queue, P4 egress and postcard. Where simple_switch is on PATH, the same packets go
     through it as well, in turns.
     """
-    benchmarks = bench_replay(packets, repetitions, flows, burst, pipeline)
-    if disciplines:
-        with step_display() as show_step:
-            benchmarks += bench_disciplines(packets, repetitions, flows, burst, show_step, pipeline)
-    if loops > 1:
-        with step_display() as show_step:
-            benchmarks += bench_loops(
-                packets, repetitions, flows, burst, loops, show_step, pipeline
-            )
-    if against:
-        benchmarks += _against_simple_switch(flows, pipeline)
-    return _answer("replay", benchmarks, as_json)
+
+    def measure(show_step: ShowStep) -> Iterator[Benchmark]:
+        each = (packets, repetitions, flows, burst)
+        yield from bench_replay(*each, pipeline)
+        if disciplines:
+            yield from bench_disciplines(*each, show_step, pipeline)
+        if loops > 1:
+            yield from bench_loops(*each, loops, show_step, pipeline)
+        if against:
+            yield from _against_simple_switch(flows, pipeline, show_step)
+
+    return _answer("replay", measure, as_json)
 
 
-def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Benchmark, ...]:
+def _against_simple_switch(
+    flows: int, pipeline: Pipeline, show_step: ShowStep
+) -> tuple[Benchmark, ...]:
     if not simple_switch.available():
         _say("simple_switch is not on PATH: it is not compared (see `nashbed doctor`)")
         return ()
@@ -130,8 +133,7 @@ def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Benchmark, .
             "use fewer --flows"
         )
         return ()
-    with step_display() as show_step:
-        return bench_against_simple_switch(40_000, 3, flows, pipeline, show_step)
+    return bench_against_simple_switch(40_000, 3, flows, pipeline, show_step)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
@@ -147,7 +149,7 @@ def analysis(
     """
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
-    return _answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
+    return _answer("analysis", lambda _: bench_analysis(postcards, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
@@ -160,7 +162,7 @@ def timestamps(
     """Captures on disk to time stamps, each format, on one core."""
     from ..bench.timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
-    return _answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
+    return _answer("timestamps", lambda _: bench_timestamps(packets, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
@@ -198,7 +200,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     what = Capacities(lane, start, most, attempts)
     with machine_for(bed.model, "nashbed bench lanes", wait):
         check_machine(bed, what)
-        return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
+        return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions), as_json)
 
 
 @app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
@@ -217,11 +219,13 @@ def forward(
     """
     bed = read_testbed(testbed)
     held = machine_for(bed.model, "nashbed bench forward", wait)
-    with held, work_folder() as folder, step_display() as show_step:
-        benchmarks = bench_forward(
-            BenchSite(bed, folder), flows, repetitions, seconds, warmup, show_step
+    with held, work_folder() as folder:
+        site = BenchSite(bed, folder)
+        return _answer(
+            "forward",
+            lambda show_step: bench_forward(site, flows, repetitions, seconds, warmup, show_step),
+            as_json,
         )
-    return _answer("forward", benchmarks, as_json)
 
 
 @app.command(epilog="Example: nashbed bench virtual --repetitions 1 --profile")
@@ -239,9 +243,13 @@ def virtual(
     10 to 100 flows, 50 Mbit/s to 1 Gbit/s, each on one core; and the memory it takes.
     """
     bed = read_testbed(testbed)
-    with work_folder() as folder, step_display() as show_step:
-        benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step, profiled=profile)
-    return _answer("virtual", benchmarks, as_json)
+    with work_folder() as folder:
+        site = BenchSite(bed, folder)
+        return _answer(
+            "virtual",
+            lambda show_step: bench_virtual(site, repetitions, show_step, profiled=profile),
+            as_json,
+        )
 
 
 @app.command(epilog="Example: nashbed bench cluster --workers 1 --workers 2 --json")
@@ -264,10 +272,13 @@ def cluster(
     from ..bench.cluster import bench_cluster  # noqa: PLC0415 - Dask takes long to import
 
     bed = read_testbed(testbed)
-    with work_folder() as folder, step_display() as show_step:
+    with work_folder() as folder:
         check_host(bed.model, folder, CLUSTER_DISK_BYTES)
-        benchmarks = bench_cluster(bed, folder, workers or [1, 2], trials, show_step)
-    return _answer("cluster", benchmarks, as_json)
+        return _answer(
+            "cluster",
+            lambda show_step: bench_cluster(bed, folder, workers or [1, 2], trials, show_step),
+            as_json,
+        )
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
@@ -288,9 +299,11 @@ def cpu(  # noqa: PLR0913, PLR0917 - one argument for each option
     bed = read_testbed(testbed)
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
     held = machine_for(bed.model, "nashbed bench cpu", wait)
-    with held, work_folder() as folder, step_display() as show_step:
-        benchmarks = bench_cpu(BenchSite(bed, folder), traffic, repetitions, show_step)
-    return _answer("cpu", benchmarks, as_json)
+    with held, work_folder() as folder:
+        site = BenchSite(bed, folder)
+        return _answer(
+            "cpu", lambda show_step: bench_cpu(site, traffic, repetitions, show_step), as_json
+        )
 
 
 @app.command(epilog="Example: nashbed bench panel --full --out results")
@@ -318,7 +331,7 @@ def panel(
         trials = sum(trial.valid for trial in run.trials)
         benchmarks += of_run(run.path, run.scenario, trials, seconds)
         _say(f"run directory: {run.path} (`nashbed report` builds its report)")
-    return _answer("panel", benchmarks, as_json)
+    return _answer("panel", lambda _: benchmarks, as_json)
 
 
 class GrowthAnswer(JsonAnswer):
@@ -363,8 +376,12 @@ def growth(
     return EXIT_OK
 
 
-@app.command(name="all", epilog="Example: nashbed bench all --out build/bench.json")
-def every_part(
+@app.command(
+    name="all",
+    epilog="Examples: nashbed bench all --out build/bench.json; "
+    "nashbed bench all --part virtual --against HEAD~9",
+)
+def every_part(  # noqa: PLR0913, PLR0917 - one argument for each option
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON there, too.")] = None,
     parts: Annotated[
         list[str] | None,
@@ -378,6 +395,15 @@ def every_part(
     full: Annotated[
         bool, typer.Option("--full", help="Run the panel instead of projecting it (20 min more).")
     ] = False,
+    old: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="COMMIT",
+            help="Build this commit too, measure both in turns, and show new/old.",
+        ),
+    ] = None,
+    turns: Annotated[int, typer.Option(min=1, help="Turns of each with --against.")] = 3,
     wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
@@ -386,12 +412,13 @@ def every_part(
     The machine should be idle otherwise.
     """
     words, here = all_parts.words_of(parts or (), full, wait), all_parts.this_machine(machine)
-    kept = all_parts.measured_before(out, here) if parts and out is not None else here
+    kept = all_parts.measured_before(out, here) if parts and out and not old else here
     measured = here
-    for part in all_parts.measure_parts(words, all_parts.call):
-        measured, kept = measured.with_parts([part]), kept.with_parts([part])
-        if out is not None:
-            _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
+    with against.beside(old, turns) if old else nullcontext(all_parts.call) as run:
+        for part in all_parts.measure_parts(words, run):
+            measured, kept = measured.with_parts([part]), kept.with_parts([part])
+            if out is not None:
+                _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
     answer(measured, as_json, text)
@@ -420,10 +447,12 @@ def table(
     return EXIT_OK
 
 
-def _answer(part: str, benchmarks: Sequence[Benchmark], as_json: bool) -> int:
-    """Show a part's benchmarks; the exit code says whether all reached their bounds."""
+def _answer(part: str, measure: Callable[[ShowStep], Iterable[Benchmark]], as_json: bool) -> int:
+    """Measure a part and show it; the exit code says whether all reached their bounds."""
+    with step_display() as show_step:
+        benchmarks = with_yardstick(part, lambda: measure(show_step), take_yardstick)
     met = all(each.met for each in benchmarks)
-    said = BenchAnswer(ok=met, part=part, figures=tuple(benchmarks))
+    said = BenchAnswer(ok=met, part=part, figures=benchmarks)
     answer(said, as_json, benchmarks_text(benchmarks))
     return EXIT_OK if met else EXIT_ACCEPTANCE
 

@@ -19,14 +19,14 @@ SPEED = Markers(
     end="<!-- end of speed -->",
 )
 """Around a table of measured speed; the first says which benchmarks, `*` stands for anything."""
-HEADINGS = ["benchmark", "median", "lowest to highest", "n", "unit", "wanted", "how"]
+HEADINGS = ["benchmark", "median", "lowest to highest", "n", "unit", "ratio", "wanted", "how"]
 
 
 def benchmarks_text(benchmarks: Sequence[Benchmark]) -> str:
     """Median, spread and bound of each; then a line on how each was measured."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("benchmark", no_wrap=True)
-    for heading in ("median", "from", "to", "n", "wanted"):
+    for heading in ("median", "from", "to", "n", "ratio", "wanted"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
     for each in benchmarks:
@@ -34,10 +34,11 @@ def benchmarks_text(benchmarks: Sequence[Benchmark]) -> str:
             each.name,
             *(short(value) for value in (each.median, each.low, each.high)),
             str(len(each.values)),
-            "" if each.wanted is None else f"{each.sense} {short(each.wanted)}",
-            "" if each.wanted is None else ("met" if each.met else "missed"),
+            _ratio(each),
+            _wanted(each),
+            ("met" if each.met else "missed") if _wanted(each) else "",
         )
-    lines = [f"{each.name}: {each.detail}\n" for each in benchmarks]
+    lines = [f"{each.name}: {_how(each)}\n" for each in benchmarks]
     profiles = {each.name: each.data["profile"] for each in benchmarks if "profile" in each.data}
     lines += [_profile_text(name, Profile(**profile)) for name, profile in profiles.items()]
     return as_text(table, WIDTH) + "".join(lines)
@@ -75,7 +76,7 @@ def speed_table(measured: MeasuredMachine, names: Sequence[str]) -> str:
     figures = [(part, figure) for part in measured.parts for figure in part.figures]
     found = {name: [each for each in figures if fnmatch(each[1].name, name)] for name in names}
     chosen = [each for name in names for each in found[name]]
-    align = ["---", "---:", "---:", "---:", "---", "---", "---"]
+    align = ["---", "---:", "---:", "---:", "---", "---:", "---", "---"]
     lines = [HEADINGS, align, *(_row(figure) for _, figure in chosen)] if chosen else []
     notes = [f"*Not measured on this machine: `{name}`.*" for name in names if not found[name]]
     if chosen:
@@ -86,9 +87,32 @@ def speed_table(measured: MeasuredMachine, names: Sequence[str]) -> str:
 
 def _row(figure: Benchmark) -> list[str]:
     spread = f"{short(figure.low)} to {short(figure.high)}" if len(figure.values) > 1 else ""
-    wanted = "" if figure.wanted is None else f"{figure.sense} {short(figure.wanted)}"
     numbers = [short(figure.median), spread, str(len(figure.values))]
-    return [f"`{figure.name}`", *numbers, figure.unit, wanted, figure.detail]
+    judged = [_ratio(figure), _wanted(figure)]
+    return [f"`{figure.name}`", *numbers, figure.unit, *judged, _how(figure)]
+
+
+def _ratio(figure: Benchmark) -> str:
+    return "" if figure.ratio is None else short(figure.ratio)
+
+
+def _wanted(figure: Benchmark) -> str:
+    """Its bounds; a ratio's not where nothing was measured to judge it by."""
+    bounds = [] if figure.wanted is None else [short(figure.wanted)]
+    if figure.wanted_ratio is not None and figure.ratio is not None:
+        bounds.append(f"ratio {short(figure.wanted_ratio)}")
+    return f"{figure.sense} {', '.join(bounds)}" if bounds else ""
+
+
+def _how(figure: Benchmark) -> str:
+    """How it was measured, and what the machine itself did in the same minute."""
+    stick = figure.yardstick
+    if stick is None:
+        return figure.detail
+    if not stick.values:
+        return f"{figure.detail}; yardstick: {stick.name}, missing: {stick.missing}"
+    spread = f"{short(min(stick.values))} to {short(max(stick.values))}"
+    return f"{figure.detail}; yardstick: {stick.name}, {short(stick.mean)} ({spread}) {stick.unit}"
 
 
 def _source(measured: MeasuredMachine, parts: Sequence[MeasuredPart]) -> str:

@@ -10,8 +10,36 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from .model import ContractModel, JsonAnswer, JsonObject
 
-DERIVED = ("median", "low", "high", "met")
+DERIVED = ("median", "low", "high", "ratio", "met")
 """What follows from the values, and stands in JSON beside them."""
+RATES = (
+    "Gbit/s", "Gbit/s per core", "million packets per second", "million postcards per second",
+    "times the clock", "trials a minute", "trials/s",
+)  # fmt: skip
+"""Units of what a machine of twice the speed has twice of."""
+TIMES = ("s", "ms", "ms per trial", "ns")
+"""Units of what it has half of."""
+
+
+class Yardstick(ContractModel):
+    """How fast the machine itself was, right before and after a part of `nashbed bench`.
+
+    Attributes:
+        name: What it did: `kernel TCP`.
+        unit: The unit, for a person.
+        values: Every round, in the order in which they were measured.
+        missing: Why there are none; empty otherwise.
+    """
+
+    name: str
+    unit: str
+    values: tuple[float, ...] = ()
+    missing: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Mean over the rounds; there must be some."""
+        return statistics.fmean(self.values)
 
 
 class Benchmark(ContractModel):
@@ -22,7 +50,10 @@ class Benchmark(ContractModel):
         unit: The unit, for a person.
         values: Every repetition, in the order in which they were measured; at least one.
         wanted: The bound that the median should reach; null: there is none.
-        sense: On which side of the bound the median should be.
+        wanted_ratio: The bound that the ratio should reach if it is known; null: there is none.
+        sense: On which side of its bound a value should be.
+        yardstick: The machine's own speed in the same minute; null: it is no speed, or was measured
+            before there were yardsticks.
         detail: How it was measured, in one line.
         data: Everything else worth keeping.
     """
@@ -31,7 +62,9 @@ class Benchmark(ContractModel):
     unit: str
     values: tuple[float, ...]
     wanted: float | None = None
+    wanted_ratio: float | None = None
     sense: Literal["at least", "at most"] = "at least"
+    yardstick: Yardstick | None = None
     detail: str = ""
     data: JsonObject = Field(default_factory=dict)
 
@@ -51,12 +84,25 @@ class Benchmark(ContractModel):
         return max(self.values)
 
     @property
+    def ratio(self) -> float | None:
+        """The median over the yardstick's mean, or a time multiplied by it; None without one.
+
+        It is the same on a machine of any speed, as far as the yardstick is one.
+        """
+        if self.yardstick is None or not self.yardstick.values:
+            return None
+        mean = self.yardstick.mean
+        return self.median * mean if self.unit in TIMES else self.median / mean
+
+    @property
     def met(self) -> bool:
-        """Whether the median is on the good side of the bound; True without one."""
-        if self.wanted is None:
-            return True
-        return (
-            self.median >= self.wanted if self.sense == "at least" else self.median <= self.wanted
+        """Whether median and ratio are on the good side of their bounds; True without one."""
+        sign = 1 if self.sense == "at least" else -1
+        judged = ((self.median, self.wanted), (self.ratio, self.wanted_ratio))
+        return all(
+            sign * value >= sign * bound
+            for value, bound in judged
+            if value is not None and bound is not None
         )
 
     @model_serializer(mode="wrap")

@@ -11,7 +11,12 @@ from nashbed.controlplane.bench.all_parts import read_machine
 from nashbed.controlplane.cli.bench_text import SPEED, speed_table
 from nashbed.controlplane.cli.documents import filled
 from nashbed.controlplane.cli.main import run as cli
-from nashbed.controlplane.contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
+from nashbed.controlplane.contract.benchmark import (
+    Benchmark,
+    MeasuredMachine,
+    MeasuredPart,
+    Yardstick,
+)
 from nashbed.controlplane.machine.paths import MEASURED
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -35,7 +40,14 @@ MEASURED_HERE = MeasuredMachine(
             "23",
             "a" * 40,
             Benchmark(name="fast_1", unit="times", values=(16.8, 15.5, 17.04), detail="ten flows"),
-            Benchmark(name="fast_2", unit="times", values=(2.0,), wanted=1.0),
+            Benchmark(
+                name="fast_2",
+                unit="Gbit/s",
+                values=(2.0,),
+                wanted_ratio=0.1,
+                detail="all",
+                yardstick=Yardstick(name="kernel TCP", unit="Gbit/s per core", values=(9.0, 11.0)),
+            ),
         ),
         part("replay", "24", "b" * 40 + "+", Benchmark(name="replay_mpps", unit="", values=(3.5,))),
     ),
@@ -44,11 +56,12 @@ MEASURED_HERE = MeasuredMachine(
 
 def test_a_table_says_what_was_measured_when_and_on_what() -> None:
     assert speed_table(MEASURED_HERE, ["replay_mpps", "fast_*"]).splitlines() == [
-        "| benchmark | median | lowest to highest | n | unit | wanted | how |",
-        "| --- | ---: | ---: | ---: | --- | --- | --- |",
-        "| `replay_mpps` | 3.5 |  | 1 |  |  |  |",
-        "| `fast_1` | 16.8 | 15.5 to 17 | 3 | times |  | ten flows |",
-        "| `fast_2` | 2 |  | 1 | times | at least 1 |  |",
+        "| benchmark | median | lowest to highest | n | unit | ratio | wanted | how |",
+        "| --- | ---: | ---: | ---: | --- | ---: | --- | --- |",
+        "| `replay_mpps` | 3.5 |  | 1 |  |  |  |  |",
+        "| `fast_1` | 16.8 | 15.5 to 17 | 3 | times |  |  | ten flows |",
+        "| `fast_2` | 2 |  | 1 | Gbit/s | 0.2 | at least ratio 0.1 | all; yardstick: kernel TCP, "
+        "10 (9 to 11) Gbit/s per core |",
         "",
         "*`nashbed bench` `replay` on 2026-11-24 at bbbbbbbb+; `virtual` on 2026-11-23 at "
         "aaaaaaaa. A virtual machine: AMD EPYC, 2 cores, 25.1 GB, Linux 6.18.44.*",
