@@ -94,7 +94,7 @@ def helped() -> dict[str, dict[str, str]]:
 
 def test_help_begins_with_a_users_five() -> None:
     groups = helped()
-    assert list(groups)[0] == "A user's first five"
+    assert next(iter(groups)) == "A user's first five"
     assert list(groups["A user's first five"]) == ["run", "virtual", "doctor", "test", "docs"]
 
 
