@@ -8,6 +8,8 @@ import logging
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +80,16 @@ def test_what_a_run_gave_is_read_without_extras(tmp_path: Path) -> None:
     assert [code for code, _ in told] == [0, 0, 0], told
 
 
+@pytest.fixture
+def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder of its own for guests' sockets, whose paths must be short."""
+    with tempfile.TemporaryDirectory(prefix="nb") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
+
+
 @pytest.mark.virtual
+@pytest.mark.usefixtures("sockets")
 def test_a_trial_runs_without_extras(tmp_path: Path) -> None:
     scenario = str(GOLDEN / "scenario.yaml")
     where = ["--testbed", "virtual", "--out", str(tmp_path), "--no-report"]
