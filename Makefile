@@ -51,97 +51,48 @@ unexport PYTHONDONTWRITEBYTECODE
 .DELETE_ON_ERROR:
 
 .PHONY: help
-help: ## this menu
-	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+help:
+	@awk -F ':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9.-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+##@ A user's first five
 
 # Virtual time needs neither root nor huge pages, but a kernel of its own.
 IN_VIRTUAL_TIME = $(shell grep -ls '^target: *virtual' $(TESTBED))
 
 .PHONY: run
-run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO (default: the quickstart)
+run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO, by default the quickstart (7 min; then 1.5)
 	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
-
-# Two testbeds, names or files: what `make equivalence` runs its matrix on.
-FIRST ?= virtual
-SECOND ?= embedded
-MARGIN ?= 2%
-MATRIX ?= ten-flows fifty-flows
-
-.PHONY: equivalence
-equivalence: setup virtual ## the same shares on two testbeds? 2 h (FIRST=, SECOND=, MARGIN=2%, MATRIX=)
-	@status=0; \
-	for part in $(MATRIX); do \
-		set --; \
-		for bed in $(FIRST) $(SECOND); do \
-			folder=$(RESULTS)/equivalence/$$(basename $$bed .yaml); \
-			$(BIN)/nashbed run configs/scenarios/equivalence/$$part.yaml --testbed $$bed --out $$folder || exit; \
-			set -- "$$@" "$$(ls -d $$folder/*-equivalence-$$part | tail -n 1)"; \
-		done; \
-		$(BIN)/nashbed compare "$$@" --equivalence $(MARGIN) || status=$$?; \
-	done; exit $$status
 
 .PHONY: say-virtual
 say-virtual:
 	@[ "$$(id -u)" -eq 0 ] || echo "not root: in virtual time ($(TESTBED))"
 
+.PHONY: virtual
+virtual: venv-and-build ## build what runs in virtual time, with its kernel (5 min, once; KERNEL=6.12)
+	@$(BIN)/nashbed kernel build $(KERNEL)
+
+.PHONY: doctor
+doctor: venv ## what is here, what will be skipped, how to get it (5 s)
+	$(BIN)/nashbed doctor
+
 .PHONY: test
-test: setup virtual ## set up, then every test (root; skips are counted and explained)
+test: test-setup ## set up, then every test (root; 45 min; skips are counted and explained)
 	@status=0; \
 	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and $(USUAL)" || status=$$?; \
 	$(BIN)/pytest $(SLOWEST) -m "live and $(USUAL)" $(LIVE) || status=$$?; \
 	exit $$status
 
-# Not in `make test`. FUZZ_MINUTES is how long each fuzz draws anew; each has its own time limit.
-LONG = $(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest $(SLOWEST) --timeout 0
+# What is not found in the code or in the pages is an error. Nothing is asked of the network.
+.PHONY: docs
+docs: test-venv ## make the documentation, build/docs/index.html (1 min)
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q -b html -d build/doctrees docs build/docs
 
-.PHONY: test-long
-test-long: setup virtual ## long proofs and fuzzing, an hour on two cores (root; FUZZ_MINUTES=5)
-	@status=0; \
-	$(LONG) -n $$(nproc) --dist worksteal -m "long and not live" || status=$$?; \
-	$(LONG) -m "long and live" tests/e2e || status=$$?; \
-	exit $$status
-
-# Not in `make test`: minutes of emulation, beside which nothing else should run.
-.PHONY: test-pci
-test-pci: setup ## the data plane on emulated PCI NICs, in QEMU (qemu-system-x86, busybox-static)
-	$(BIN)/pytest $(SLOWEST) -m pci tests/pci
-
-.PHONY: fresh
-fresh: ## prove all this on bare Debian roots, 5 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
-	@$(PYTHON) -m tests.fresh $(if $(ROOTS),--roots "$(ROOTS)") $(if $(STEPS),--steps "$(STEPS)") \
-		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
-		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)") \
-		$(if $(DPDK_SOURCE),--dpdk-source "$(DPDK_SOURCE)")
-
-# Programs and libraries are built with gcov's counters; NASHBED_BUILD has tests use that build.
-COVERED = NASHBED_BUILD=$(CURDIR)/$(COVERAGE) COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/python/data \
-	$(BIN)/pytest -q --cov --cov-report= --cov-append
-
-.PHONY: coverage
-coverage: setup virtual coverage-build ## what no test enters, Python and C: build/coverage (root, an hour)
-	@rm -rf $(COVERAGE)/python
-	@mkdir -p $(COVERAGE)/python
-	@find $(COVERAGE) -name '*.gcda' -delete
-	-$(COVERED) $(PARALLEL) -m "not live and $(USUAL)"
-	-$(COVERED) -m "live and $(USUAL)"
-	@$(MAKE) --no-print-directory coverage-report
-
-.PHONY: coverage-build
-coverage-build: venv
-	@test -f $(COVERAGE)/hosts/build.ninja || \
-		meson setup $(COVERAGE)/hosts hosts --buildtype=debugoptimized -Db_coverage=true
-	@test -f $(COVERAGE)/analysis/build.ninja || \
-		meson setup $(COVERAGE)/analysis $(FLUID) --buildtype=debugoptimized -Db_coverage=true
-	@ninja -C $(COVERAGE)/hosts --quiet
-	@ninja -C $(COVERAGE)/analysis --quiet
-
-.PHONY: coverage-report
-coverage-report:
-	$(BIN)/python -m tests.support.coverage $(COVERAGE)
+##@ Change nashbed
 
 .PHONY: check
-check: packages venv ## linters, types, format, quick tests; without root (CHANGED=1: that a change touches)
-	@$(MAKE) --no-print-directory build WERROR=1
+check: test-packages test-venv ## linters, types, format, quick tests (no root; 5 min; CHANGED=1: what changed)
+	@$(MAKE) --no-print-directory test-build WERROR=1
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
 
 .PHONY: check-types
@@ -165,56 +116,152 @@ check-style:
 check-format:
 	@find hosts analysis tests -name '*.[ch]' -print0 | xargs -0 -r $(BIN)/clang-format --dry-run --Werror
 
+# Not in `make test`. FUZZ_MINUTES is how long each fuzz draws anew; each has its own time limit.
+LONG = $(if $(FUZZ_MINUTES),NASHBED_FUZZ_MINUTES=$(FUZZ_MINUTES)) $(BIN)/pytest $(SLOWEST) --timeout 0
+.PHONY: test-long
+test-long: test-setup ## long proofs and fuzzing (root; 1 h; FUZZ_MINUTES=5)
+	@status=0; \
+	$(LONG) -n $$(nproc) --dist worksteal -m "long and not live" || status=$$?; \
+	$(LONG) -m "long and live" tests/e2e || status=$$?; \
+	exit $$status
+
+# Not in `make test`: minutes of emulation, beside which nothing else should run.
+.PHONY: test-pci
+test-pci: test-setup ## the data plane on emulated PCI NICs, in QEMU (root; 10 min)
+	$(BIN)/pytest $(SLOWEST) -m pci tests/pci
+
+# Programs and libraries are built with gcov's counters; NASHBED_BUILD has tests use that build.
+COVERED = NASHBED_BUILD=$(CURDIR)/$(COVERAGE) COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/python/data \
+	$(BIN)/pytest -q --cov --cov-report= --cov-append
+
+.PHONY: coverage
+coverage: test-setup coverage-build ## what no test enters, Python and C: build/coverage (root; 1 h)
+	@rm -rf $(COVERAGE)/python
+	@mkdir -p $(COVERAGE)/python
+	@find $(COVERAGE) -name '*.gcda' -delete
+	-$(COVERED) $(PARALLEL) -m "not live and $(USUAL)"
+	-$(COVERED) -m "live and $(USUAL)"
+	@$(MAKE) --no-print-directory coverage-report
+
+.PHONY: coverage-build
+coverage-build: test-venv
+	@test -f $(COVERAGE)/hosts/build.ninja || \
+		meson setup $(COVERAGE)/hosts hosts --buildtype=debugoptimized -Db_coverage=true
+	@test -f $(COVERAGE)/analysis/build.ninja || \
+		meson setup $(COVERAGE)/analysis $(FLUID) --buildtype=debugoptimized -Db_coverage=true
+	@ninja -C $(COVERAGE)/hosts --quiet all tests
+	@ninja -C $(COVERAGE)/analysis --quiet
+
+.PHONY: coverage-report
+coverage-report:
+	$(BIN)/python -m tests.support.coverage $(COVERAGE)
+
+.PHONY: fresh
+fresh: ## prove all this on bare Debian roots (root; 5 h; ROOTS=, STEPS=, KEEP=1, RESUME=1)
+	@$(PYTHON) -m tests.fresh $(if $(ROOTS),--roots "$(ROOTS)") $(if $(STEPS),--steps "$(STEPS)") \
+		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
+		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)") \
+		$(if $(DPDK_SOURCE),--dpdk-source "$(DPDK_SOURCE)")
+
+# A kernel's source is loaded for a dozen of its files, which stay in ~/.cache/nashbed. GUEST=1: a
+# whole kernel with queue disciplines is built, five minutes.
+.PHONY: qdiscs
+qdiscs: test-venv ## fetch Linux's queue disciplines, for tests/oracle (1 min; KERNEL=6.1)
+	@$(BIN)/python -m tests.oracle.$(if $(GUEST),guest.guest,source) $(KERNEL)
+
+# The kernel's is compiled from its source distribution, in some five minutes.
+.PHONY: wheel
+wheel: test-venv ## write dist/: wheels of nashbed and of its kernel, with that one's source (8 min)
+	@$(BIN)/python hosts/wheel $(WHICH) $(if $(KERNEL),--source $(KERNEL))
+	@for wheel in dist/*.whl; do $(BIN)/auditwheel show $$wheel; done
+
+.PHONY: clean
+clean: ## remove what was built; results and .venv stay (1 s)
+	rm -rf build
+
+##@ Measure
+
+# Two testbeds, names or files: what `make equivalence` runs its matrix on.
+FIRST ?= virtual
+SECOND ?= embedded
+MARGIN ?= 2%
+MATRIX ?= ten-flows fifty-flows
+
+.PHONY: equivalence
+equivalence: setup virtual ## the same shares on two testbeds? (2 h; FIRST=, SECOND=, MARGIN=2%, MATRIX=)
+	@status=0; \
+	for part in $(MATRIX); do \
+		set --; \
+		for bed in $(FIRST) $(SECOND); do \
+			folder=$(RESULTS)/equivalence/$$(basename $$bed .yaml); \
+			$(BIN)/nashbed run configs/scenarios/equivalence/$$part.yaml --testbed $$bed --out $$folder || exit; \
+			set -- "$$@" "$$(ls -d $$folder/*-equivalence-$$part | tail -n 1)"; \
+		done; \
+		$(BIN)/nashbed compare "$$@" --equivalence $(MARGIN) || status=$$?; \
+	done; exit $$status
+
 .PHONY: bench
-bench: venv build ## measured speed and memory, 15 minutes as root (FULL=1: and a panel, 20 more)
+bench: test-venv build ## measured speed and memory (root; 15 min; FULL=1: and a panel, 20 more)
 	$(BIN)/nashbed bench all --out $(BENCH) $(if $(FULL),--full) --machine "$(MACHINE)" \
 		$(addprefix --part ,$(PARTS))
 
 .PHONY: speed
-speed: venv ## write the documents' tables of measured speed
+speed: venv ## write the documents' tables of measured speed (5 s)
 	$(BIN)/nashbed bench table $(SPEED)
 
 .PHONY: growth
-growth: venv build ## measure how cost grows with lanes, flows and postcards, and draw it
+growth: venv build ## measure how cost grows with lanes, flows and postcards, and draw it (10 min)
 	$(BIN)/nashbed bench growth --plot controlplane/bench/growth.png
 
-.PHONY: doctor
-doctor: venv ## what is here, what will be skipped, and how to get it
-	$(BIN)/nashbed doctor
+##@ Set up, step by step
 
 .PHONY: setup
-setup: hugepages venv-and-build ## Debian packages, huge pages, Python environment, C build
+setup: hugepages venv-and-build ## what `make run` sets up: packages, huge pages, Python, C (4 min)
 
 # At the same time: one waits for the network while the other compiles.
 .PHONY: venv-and-build
 venv-and-build: packages dpdk-internal
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target venv build
 
-# Asked each time, for packages come and go without us: 0.1 s. Installs only what is missing, so that
-# it also passes offline once all is there; who is not root goes on without optional ones.
-.PHONY: packages
-packages: ## install the Debian packages that are missing (root)
+.PHONY: test-setup
+test-setup: test-packages hugepages dpdk-internal ## and what tests need, with the kernel (10 min)
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-venv test-build
+	@$(MAKE) --no-print-directory virtual
+
+# Installs the listed packages that are missing, but none of the lines that $(1) matches. Asked each
+# time, for packages come and go without us: 0.1 s. It also passes offline once all is there; who is
+# not root goes on without optional ones.
+define install_packages
 	@command -v dpkg-query > /dev/null || \
 		{ echo "no dpkg here: see for yourself to what $(PACKAGES) lists"; exit 0; }; \
 	installed=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $$(sed 's/#.*//' $(PACKAGES)) \
 		2> /dev/null | sed -n 's/^installed //p'); \
-	missing_of() { sed -e "$$1" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
+	missing_of() { sed -e "/$$1/d" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
 		grep -vxF -e "$$installed" | tr '\n' ' '; }; \
-	missing=$$(missing_of ''); needed=$$(missing_of '/# optional/d'); \
+	missing=$$(missing_of '$(1)'); needed=$$(missing_of '.# '); \
 	if [ -z "$$missing" ]; then \
 		:; \
 	elif [ "$$(id -u)" -eq 0 ]; then \
 		apt-get update -q && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
 	elif [ -n "$$needed" ]; then \
-		echo "not root: these packages are missing, \`sudo make packages\` installs them: $$missing"; \
+		echo "not root: these packages are missing, \`sudo make $@\` installs them: $$missing"; \
 		exit 4; \
 	else \
-		echo "not installed: $$missing(optional: what needs them is skipped)"; \
+		echo "not installed: $$missing(optional: what needs them is skipped; \`sudo make $@\`)"; \
 	fi
+endef
+
+.PHONY: packages
+packages: ## install the Debian packages that runs need (root; 1 min)
+	$(call install_packages,.# tests)
+
+.PHONY: test-packages
+test-packages: ## and those that only tests and special uses need (root; 1 min)
+	$(call install_packages,^$$)
 
 .PHONY: hugepages
-hugepages: ## reserve huge pages for the data plane (HUGE_PAGES of them)
+hugepages: ## reserve huge pages for the data plane (1 s; HUGE_PAGES=600)
 	@have=$$(cat /proc/sys/vm/nr_hugepages); \
 	if [ "$$have" -lt $(HUGE_PAGES) ]; then \
 		[ "$$(id -u)" -eq 0 ] || { echo "not root: huge pages cannot be reserved"; exit 4; }; \
@@ -224,15 +271,30 @@ hugepages: ## reserve huge pages for the data plane (HUGE_PAGES of them)
 			"could be reserved: memory is too fragmented or too small"; \
 	fi
 
-# Exact versions, and our own packages as links to the folders.
+# Exact versions, and our own packages as links to the folders. uv takes a fifth of pip's time but does
+# not read its configuration: it is told of a mirror, and where it cannot install, pip does.
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check
+MIRROR = $$($(BIN)/pip config list | \
+	sed -n "s/^[^']*\.\(index-url\|extra-index-url\|find-links\)='\(.*\)'/--\1 \2/p")
+UV = $(BIN)/uv pip install --quiet --no-deps --python $(BIN)/python $(MIRROR)
+
 .PHONY: venv
 venv: $(STAMPS)/venv build/pylinks/nashbed
 
 $(STAMPS)/venv: requirements.lock pyproject.toml
 	@mkdir -p $(@D)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	-$(PIP) $$(grep '^uv==' $<)
+	$(UV) -r $< || $(PIP) --no-deps -r $<
+	$(PIP) --no-deps --no-build-isolation -e .
+	touch $@
+
+# What tests, types, documents, wheels and clusters need besides.
+.PHONY: test-venv
+test-venv: venv $(STAMPS)/test-venv
+
+$(STAMPS)/test-venv: requirements-test.lock $(STAMPS)/venv
+	$(UV) -r $< || $(PIP) --no-deps -r $<
 	touch $@
 
 # mypy reads the package through links to the folders.
@@ -250,9 +312,13 @@ dpdk-internal: packages
 	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL) $(DPDK_SOURCE:%=--source %)
 
 .PHONY: build
-build: $(HOSTS_BUILD)/build.ninja $(FLUID_BUILD)/build.ninja ## build everything that is C
+build: $(HOSTS_BUILD)/build.ninja $(FLUID_BUILD)/build.ninja ## build what runs need of C (1 min)
 	@ninja -C $(HOSTS_BUILD) --quiet
 	@ninja -C $(FLUID_BUILD) --quiet
+
+.PHONY: test-build
+test-build: build ## and the C programs that only tests need (0.5 min more)
+	@ninja -C $(HOSTS_BUILD) --quiet tests
 
 # Meson looks for the headers when it configures, and is told once that warnings are errors.
 STRICT = $(if $(WERROR),$(STAMPS)/werror)
@@ -269,68 +335,47 @@ $(STAMPS)/werror:
 	@mkdir -p $(@D)
 	@touch $@
 
-.PHONY: virtual
-virtual: venv-and-build ## build what runs in virtual time, with its kernel (KERNEL=6.12)
-	@$(BIN)/nashbed kernel build $(KERNEL)
-
-# A kernel's source is loaded for a dozen of its files, which stay in ~/.cache/nashbed. GUEST=1: a
-# whole kernel with queue disciplines is built, five minutes.
-.PHONY: qdiscs
-qdiscs: venv ## fetch Linux's queue disciplines, which tests/oracle compares ours with (KERNEL=6.1)
-	@$(BIN)/python -m tests.oracle.$(if $(GUEST),guest.guest,source) $(KERNEL)
-
-# The kernel's is compiled from its source distribution, in some five minutes.
-.PHONY: wheel
-wheel: venv ## write dist/: wheels of nashbed and of its kernel, with that one's source (CONTRIBUTING.md)
-	@$(BIN)/python hosts/wheel $(WHICH) $(if $(KERNEL),--source $(KERNEL))
-	@for wheel in dist/*.whl; do $(BIN)/auditwheel show $$wheel; done
+##@ Generate what is committed
 
 .PHONY: p4
-p4: ## compile p4src again (what has its compiler on PATH)
+p4: ## compile p4src again (1 min; what has its compiler on PATH)
 	@$(PYTHON) p4src/build.py
 
 .PHONY: cc
-cc: venv build ## commit the eBPF objects: congestion controls, arrival stamps (clang)
+cc: test-packages venv build ## the eBPF objects: congestion controls, arrival stamps (1 min; clang)
 	$(BIN)/python hosts/cc/objects.py $(HOSTS_BUILD)/cc
 	cp $(HOSTS_BUILD)/dpdk/xdp/arrival.bpf.o $(XDP)/objects/
 	cd $(XDP) && sha256sum arrival.bpf.c arrival.h > objects/SHA256SUMS
 
+.PHONY: proto
+proto: test-venv ## the BfRt client's messages, from its .proto file (5 s)
+	$(BIN)/python -m grpc_tools.protoc -I $(BFRT) --python_out=$(BFRT) --pyi_out=$(BFRT) \
+		$(BFRT)/bfruntime.proto
+
+.PHONY: schema
+schema: venv ## the JSON schemas of scenario and testbed files (5 s)
+	$(BIN)/nashbed schema --out configs/schema
+
+##@ FPGA
+
 .PHONY: rtl
-rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)
+rtl: test-packages test-venv ## simulate the cores, and count their cells (3 min; iverilog, yosys)
 	$(BIN)/pytest -q -m "not pnr" tests/rtl
 	$(PYTHON) hosts/fpga/synthesise.py --width 64
 
 # Not in `make test`: minutes, and a wheel of 200 MB that nothing else needs.
 .PHONY: place-tools
-place-tools: venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r hosts/fpga/requirements.txt
+place-tools: test-packages test-venv
+	$(PIP) -r hosts/fpga/requirements.txt
 
 .PHONY: test-pnr
-test-pnr: place-tools ## place and route the FPGA cores and the board, and compare with the README (yosys)
+test-pnr: place-tools ## place and route the cores and the board, and compare with the README (10 min)
 	$(BIN)/pytest -q -m pnr tests/rtl
 
 .PHONY: place
-place: place-tools ## place and route the FPGA cores and the board, and write the README's tables
+place: place-tools ## place and route the cores and the board, and write the README's tables (10 min)
 	$(BIN)/python hosts/fpga/place.py --write
 
 .PHONY: bitstream
-bitstream: place-tools ## write the FPGA board's bitstream: build/fpga/colorlight_i5.bit (yosys)
+bitstream: place-tools ## write the board's bitstream: build/fpga/colorlight_i5.bit (5 min)
 	$(BIN)/python hosts/fpga/place.py --board
-
-.PHONY: proto
-proto: venv ## generate the BfRt client's messages from its .proto file
-	$(BIN)/python -m grpc_tools.protoc -I $(BFRT) --python_out=$(BFRT) --pyi_out=$(BFRT) \
-		$(BFRT)/bfruntime.proto
-
-# What is not found in the code or in the pages is an error. Nothing is asked of the network.
-.PHONY: docs
-docs: venv ## make the documentation, build/docs/index.html (strict, offline)
-	$(BIN)/python -m sphinx -E -W --keep-going -n -q -b html -d build/doctrees docs build/docs
-
-.PHONY: schema
-schema: venv ## write the JSON schemas of scenario and testbed files
-	$(BIN)/nashbed schema --out configs/schema
-
-.PHONY: clean
-clean: ## remove what was built (results and .venv stay)
-	rm -rf build

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
 FEATURES = ("rate (Mbit/s)", "base RTT (ms)", "buffer (MB)", "buffer (BDP)")
+LOG = logging.getLogger(__name__)
+REMEDY = "run `pip install 'nashbed[tree]'`"
 DEPTH = 3
 LEAST_SETTINGS = 8
 NEITHER = "neither"
@@ -84,12 +88,15 @@ def fit(rows: NDArray[np.float64], winners: Sequence[str]) -> Decision | None:
         winners: The better CCA of each row, or `neither`.
 
     Returns:
-        The tree; None if all rows are of one class.
+        The tree; None if all rows are of one class, or scikit-learn is not installed.
     """
-    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - slow to import
-
     if len(set(winners)) < 2:
         return None
+    if find_spec("sklearn") is None:
+        LOG.warning("scikit-learn is not installed, so no decision tree is drawn: %s", REMEDY)
+        return None
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - of an extra
+
     leaf = max(1, len(rows) // 50)
     tree: Any = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=leaf, random_state=0)
     tree.fit(rows, list(winners))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nashbed.controlplane.cluster.where import parse_where, testbed_cluster
 from nashbed.controlplane.config import Loaded
 from nashbed.controlplane.contract.cluster import Cluster
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.errors import ConfigError, need_extra
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.host.preflight import require_root
@@ -97,6 +97,7 @@ def reach_cluster(
     Raises:
         NashbedError: It cannot be reached, or has no worker.
     """
+    need_extra("cluster", "distributed")
     from nashbed.controlplane.cluster.connect import connected  # noqa: PLC0415 - Dask takes long to import
     from nashbed.controlplane.cluster.on_cluster import OnCluster  # noqa: PLC0415
     from nashbed.controlplane.cluster.roster import FIRST_WORKER_S, await_seats  # noqa: PLC0415

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from ..contract.errors import EXIT_CODES, ConfigError
+from ..contract.errors import EXIT_CODES, ConfigError, need_extra
 
 LOG_VARIABLE = "NASHBED_LOG"
 """Environment variable with the level of the log on standard error."""
@@ -24,6 +24,7 @@ root = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+DASK = ("cluster", "distributed")
 
 
 class LazyCommand(TyperCommand):
@@ -34,14 +35,25 @@ class LazyCommand(TyperCommand):
         module: The module of this package whose `app` has it.
         summary: The first line of its help.
         hidden: Whether `--help` leaves it out.
+        needs: The extra, and a module of it, without which it cannot be imported.
     """
 
-    def __init__(self, name: str, module: str, summary: str, hidden: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        summary: str,
+        hidden: bool = False,
+        needs: tuple[str, str] | None = None,
+    ) -> None:
         super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
         self.module = module
+        self._needs = needs
 
     def load(self) -> Any:
         """Import the command: one of the module's, or all of them where they are a group."""
+        if self._needs:
+            need_extra(*self._needs)
         module = import_module(f".{self.module}", __package__)
         group = get_group(module.app)
         return group if group.name == self.name else group.commands[str(self.name)]
@@ -100,8 +112,18 @@ COMMANDS = (
     LazyCommand(
         "aqm", "aqm", "Queue disciplines: list ours, write and check your own in one C file."
     ),
-    LazyCommand("worker", "cluster", "Run trials for others on this machine, until stopped."),
-    LazyCommand("scheduler", "cluster", "Run a Dask scheduler on this machine, until stopped."),
+    LazyCommand(
+        "worker",
+        "cluster",
+        "Run trials for others on this machine, until stopped.",
+        needs=DASK,
+    ),
+    LazyCommand(
+        "scheduler",
+        "cluster",
+        "Run a Dask scheduler on this machine, until stopped.",
+        needs=DASK,
+    ),
     LazyCommand("bench", "bench", "Measure speed and memory of this installation."),
 )
 

@@ -36,7 +36,7 @@ from ..bench.yardstick import take_yardstick, with_yardstick
 from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
 from ..contract.benchmark import BenchAnswer, Benchmark
-from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError, need_extra
 from ..contract.model import JsonAnswer
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
@@ -269,6 +269,7 @@ def cluster(
     The same sweep in virtual time on this machine's lanes and on workers, then trials that take no
     time: how fast client and scheduler take results in.
     """
+    need_extra("cluster", "distributed")
     from ..bench.cluster import bench_cluster  # noqa: PLC0415 - Dask takes long to import
 
     bed = read_testbed(testbed)

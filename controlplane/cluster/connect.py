@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +11,7 @@ import distributed
 from distributed import Client
 
 from ..contract.cluster import Cluster, ClusterKind, ClusterTls
-from ..contract.errors import HostError
+from ..contract.errors import HostError, need_extra
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
 from .jobqueue import jobqueue_cluster
@@ -107,8 +106,7 @@ def _local(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
 
 def _by_ssh(cluster: Cluster, tls: ClusterTls | None) -> AbstractContextManager[Any]:
     """Hosts that ssh reaches."""
-    if importlib.util.find_spec("asyncssh") is None:
-        raise HostError("asyncssh is not installed, which ssh needs; run `pip install asyncssh`")
+    need_extra("ssh", "asyncssh")
     from .ssh import ssh_cluster  # noqa: PLC0415 - needs asyncssh
 
     return ssh_cluster(cluster, tls)

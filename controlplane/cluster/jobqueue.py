@@ -11,7 +11,7 @@ from typing import Any
 from distributed.utils import get_ip_interface
 
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
-from ..contract.errors import ConfigError, HostError
+from ..contract.errors import ConfigError, HostError, need_extra
 from .security import check_host, dask_security
 from .starting import PRELOAD, PRELOAD_KEEPER, first_words, scheduler_options, started
 
@@ -117,13 +117,8 @@ def _directives(queue: JobQueue) -> list[str] | dict[str, str]:
 
 
 def _job_class(system: JobSystem) -> Any:
-    try:
-        module = importlib.import_module(f"dask_jobqueue.{system}")
-    except ImportError as error:
-        raise HostError(
-            "dask-jobqueue is not installed, which submits jobs; run `pip install dask-jobqueue`"
-        ) from error
-    return getattr(module, JOBS[system])
+    need_extra("jobqueue", "dask_jobqueue")
+    return getattr(importlib.import_module(f"dask_jobqueue.{system}"), JOBS[system])
 
 
 def _check_submit(job_class: Any, system: JobSystem) -> None:

@@ -1,6 +1,7 @@
 """The errors that users see: each kind with its exit code, and whether a trial is tried again."""
 
 import errno
+import importlib.util
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +103,17 @@ class Interrupted(NashbedError):  # noqa: N818 - a request, not a failure
     """The user stopped the command (exit code 130, as in shells)."""
 
     exit_code = EXIT_INTERRUPTED
+
+
+def need_extra(extra: str, module: str) -> None:
+    """Raise PrerequisiteError where a module is missing that an extra of the distribution brings.
+
+    Args:
+        extra: The extra, as in `nashbed[cluster]`.
+        module: The module, which is not imported.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise PrerequisiteError(f"{module} is not installed: run `pip install 'nashbed[{extra}]'`")
 
 
 def is_repeatable(error: BaseException) -> bool:

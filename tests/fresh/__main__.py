@@ -150,15 +150,15 @@ class FreshRoots:
         """The machine that a step's command is typed in, the user's name there, the clone's commit.
 
         What root types finds nothing but the base. An ordinary user cannot install packages: his
-        machine has them, by root's `make packages`, and each of his commands is a user's of its
-        own.
+        machine has them, by root's `make packages` or, for tests, `make test-packages`, and each
+        of his commands is a user's of its own.
         """
         if step.user == "root":
             machine = self._new(name)
             return machine, "root", machines.put_clone(REPOSITORY, machine, "root")
         if name == "wheel":
             return self._with_wheels(name, step)
-        machine = self._with_packages()
+        machine = self._with_packages("packages" if step.counts == "trials" else "test-packages")
         user = f"{step.user}-{name.removeprefix('user-')}"
         log = self._log("user")
         machines.add_user(machine, user, log, lambda line: None)
@@ -191,16 +191,17 @@ class FreshRoots:
         progress.end("made")
         return base
 
-    def _with_packages(self) -> Machine:
+    def _with_packages(self, target: str) -> Machine:
+        """The users' machine, with the packages that a target of the Makefile installs."""
+        log = self._log("user")
         if self._shared is None:
             machine = self._new("user")
             machines.put_clone(REPOSITORY, machine, "root")
-            log = self._log("user")
             log.unlink(missing_ok=True)
-            progress = Progress(f"{self._suite}: make packages, as root")
-            machine.must_run("cd nashbed && make packages", log, progress, PACKAGES_LIMIT_S)
-            progress.end("done")
             self._shared = machine
+        progress = Progress(f"{self._suite}: make {target}, as root")
+        self._shared.must_run(f"cd nashbed && make {target}", log, progress, PACKAGES_LIMIT_S)
+        progress.end("done")
         return self._shared
 
     def _with_wheels(self, name: str, step: Step) -> tuple[Machine, str, str]:

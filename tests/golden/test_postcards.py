@@ -30,7 +30,7 @@ def golden() -> list[dict[str, int]]:
 
 def c_values(path: Path) -> Any:
     if not C_DECODER.exists():
-        pytest.skip(f"{C_DECODER} is not built: run `make build`")
+        pytest.skip(f"{C_DECODER} is not built: run `make test-build`")
     run = subprocess.run([C_DECODER, path], check=True, capture_output=True, text=True)
     return json.loads(run.stdout)
 

@@ -137,7 +137,7 @@ class Library:
 def load() -> ctypes.CDLL:
     """The shim with every function's types; skips where it is not built."""
     if not LIBRARY.exists():
-        pytest.skip(f"{LIBRARY} is not built: run `make build`")
+        pytest.skip(f"{LIBRARY} is not built: run `make test-build`")
     loaded = ctypes.CDLL(str(LIBRARY), use_errno=True)
     for name, (result, arguments) in SIGNATURES.items():
         function = getattr(loaded, f"shim_{name}")

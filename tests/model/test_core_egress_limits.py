@@ -18,7 +18,7 @@ def test_last_lane_last_flow_wrapping_numbers_and_every_checksum(name: str, pipe
     need_pipeline(pipeline)
     program = PROGRAMS / name
     if not program.exists():
-        pytest.skip(f"{program} is not built: run `make build`")
+        pytest.skip(f"{program} is not built: run `make test-build`")
     command = [program, SPEC, *([NATIVE] if pipeline == "native" else [])]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (run.returncode, run.stderr) == (0, "")

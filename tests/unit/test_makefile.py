@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A checkout in which nothing is built."""
-    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-test.lock"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 
@@ -74,6 +75,60 @@ def test_a_build_becomes_strict_once_and_stays_so(folder: Path) -> None:
 
 def test_who_checks_is_strict(folder: Path) -> None:
     assert strict(meson_lines(folder, "check")) == [True, True]
+
+
+def helped() -> dict[str, dict[str, str]]:
+    """What `make help` shows: group -> target -> its line."""
+    command = ["make", "--no-print-directory", "-C", ROOT, "help"]
+    environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    groups: dict[str, dict[str, str]] = {}
+    for line in filter(None, shown.stdout.splitlines()):
+        if line.startswith("  make "):
+            target, _, text = line.removeprefix("  make ").partition(" ")
+            groups[list(groups)[-1]][target] = text.strip()
+        else:
+            groups[line] = {}
+    return groups
+
+
+def test_help_begins_with_a_users_five() -> None:
+    groups = helped()
+    assert next(iter(groups)) == "A user's first five"
+    assert list(groups["A user's first five"]) == ["run", "virtual", "doctor", "test", "docs"]
+
+
+def test_help_says_how_long_each_target_takes() -> None:
+    shown = {target: text for group in helped().values() for target, text in group.items()}
+    assert len(shown) > 30
+    assert [
+        t for t, text in shown.items() if not re.search(r"\(.*\b[\d.]+ (s|min|h)\b", text)
+    ] == []
+
+
+def goals(goal: str, folder: Path) -> str:
+    """The commands of a goal, none of which is run."""
+    environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+    return subprocess.run(
+        ["make", "-n", goal],
+        cwd=folder, env=environment, capture_output=True, text=True, check=True, timeout=60,
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.parametrize("goal", ["run", "virtual", "setup"])
+def test_a_run_sets_up_nothing_that_only_tests_need(goal: str, folder: Path) -> None:
+    told = goals(goal, folder)
+    assert "-r requirements.lock" in told
+    assert "requirements-test.lock" not in told
+    assert "--quiet tests" not in told
+
+
+@pytest.mark.parametrize("goal", ["test", "test-long", "check", "test-pci"])
+def test_tests_set_up_all_that_they_need(goal: str, folder: Path) -> None:
+    told = goals(goal, folder)
+    assert "-r requirements.lock" in told
+    assert "-r requirements-test.lock" in told
+    assert "--quiet tests" in told
 
 
 def test_the_linter_sees_every_module() -> None:

@@ -144,9 +144,13 @@ def test_a_killed_worker_comes_back() -> None:
 @pytest.mark.parametrize(
     ("library", "cluster", "line"),
     [
-        ("asyncssh", {"ssh": {"hosts": ["127.0.0.1"]}}, "run `pip install asyncssh`"),
         (
-            "dask_jobqueue.slurm",
+            "asyncssh",
+            {"ssh": {"hosts": ["127.0.0.1"]}},
+            r"asyncssh is not installed: run `pip install 'nashbed\[ssh\]'`",
+        ),
+        (
+            "dask_jobqueue",
             {
                 "jobqueue": {
                     "system": "slurm",
@@ -157,7 +161,7 @@ def test_a_killed_worker_comes_back() -> None:
                 },
                 "private_network": True,
             },
-            "run `pip install dask-jobqueue`",
+            r"dask_jobqueue is not installed: run `pip install 'nashbed\[jobqueue\]'`",
         ),
     ],
 )
