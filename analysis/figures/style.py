@@ -176,12 +176,20 @@ def _glyphs_only() -> Iterator[None]:
     matplotlib places each glyph itself, but has fontTools cut these tables down, too, which takes
     longer than all the rest of a figure.
     """
-    usual = subset.Options._drop_tables_default
-    subset.Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
+    usual = subset.load_font
+
+    def load_font(*args: Any, **options: Any) -> Any:
+        font = usual(*args, **options)
+        for table in ("GDEF", "GPOS", "GSUB"):
+            if table in font:
+                del font[table]
+        return font
+
+    subset.load_font = load_font
     try:
         yield
     finally:
-        subset.Options._drop_tables_default = usual
+        subset.load_font = usual
 
 
 @cache

@@ -55,6 +55,7 @@ __all__ = ["DoctorCheck", "clean_up", "examine", "examine_switch"]
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
 SETUP = "run `make setup`"
+TEST_PACKAGES = "run `make test-packages`"
 PROGRAMS = {
     "data plane": DATAPLANE,
     "flow generator": FLOWS,
@@ -147,7 +148,7 @@ def examine() -> list[DoctorCheck]:
         *virtual,
         *p4_checks(),
         *(
-            _on_path(program, program, False, f"{what} is skipped; {SETUP}")
+            _on_path(program, program, False, f"{what} is skipped; {TEST_PACKAGES}")
             for program, what in FOR_TESTS.items()
         ),
         _leftovers(),

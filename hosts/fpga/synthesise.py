@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--ports", type=int, default=1)
     options = parser.parse_args()
     if shutil.which("yosys") is None:
-        print("skipped: yosys is not on PATH (make setup)", file=sys.stderr)  # noqa: T201
+        print("skipped: yosys is not on PATH (make test-packages)", file=sys.stderr)  # noqa: T201
         return 0
     try:
         counts = synthesise(options.width, options.ports)
