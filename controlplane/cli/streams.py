@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 
 class Stream(io.FileIO):
@@ -22,12 +22,15 @@ class Stream(io.FileIO):
     problem: OSError | None = None
 
     def write(self, data: object) -> int:
-        """Write, or drop."""
+        """Write all of it, or drop it."""
+        rest = memoryview(data)  # type: ignore[arg-type]
+        size = rest.nbytes
         try:
-            return super().write(data)  # type: ignore[arg-type]
+            while rest:
+                rest = rest[super().write(rest) :]
         except OSError as error:
             self.problem = self.problem or error
-            return len(memoryview(data))  # type: ignore[arg-type]
+        return size
 
 
 def open_streams() -> Stream:
@@ -50,11 +53,15 @@ def open_streams() -> Stream:
 
 
 def _text(stream: Stream, before: TextIO | None, by_line: bool) -> TextIO:
-    """A stream for text, in the encoding of the one that Python opened."""
+    """A stream for text, in the encoding of the one that Python opened.
+
+    No buffer is between the two: where a signal raises as the descriptor's write returns, it would
+    write the same again at the end.
+    """
     if before is not None:
         before.flush()
     text = io.TextIOWrapper(
-        io.BufferedWriter(stream),
+        cast(BinaryIO, stream),
         encoding=before.encoding if before is not None else "utf-8",
         errors="backslashreplace",
         line_buffering=by_line,

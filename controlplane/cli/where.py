@@ -98,7 +98,7 @@ def waiting(wait: bool) -> Iterator[OnWait | None]:
             line.update(f"{text}: {duration_text(time.monotonic() - begun)} so far")
             line.start()
         elif other.pid not in told:
-            typer.echo(text, err=True)  # at once: rich would say it again after a signal
+            typer.echo(text, err=True)
         told.add(other.pid)
 
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,29 @@ def test_without_proc_it_says_so() -> None:
     )  # fmt: skip
     assert done.returncode == EXIT_HOST
     assert done.stderr == ("nashbed: /proc is not mounted; mount it (mount -t proc proc /proc)\n")
+
+
+INTERRUPTED = """
+import signal, sys
+from nashbed.controlplane.cli.streams import open_streams
+open_streams()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    print("once", file=sys.stderr, flush=True)
+    while True:
+        pass
+except KeyboardInterrupt:
+    print("stopped", file=sys.stderr)
+"""
+
+
+def test_what_a_signal_interrupts_is_written_once() -> None:
+    """It comes once the line can be read: nine times in ten before the write has returned."""
+    for _ in range(5):
+        with subprocess.Popen(
+            [sys.executable, "-c", INTERRUPTED], stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "once\n"
+            process.send_signal(signal.SIGINT)
+            assert process.communicate()[1] == "stopped\n"
