@@ -201,9 +201,9 @@ equivalence: setup virtual ## the same shares on two testbeds? (2 h; FIRST=, SEC
 	done; exit $$status
 
 .PHONY: bench
-bench: test-venv build ## measured speed and memory (root; 15 min; FULL=1: and a panel, 20 more)
+bench: test-venv build ## measured speed and memory (root; 15 min; FULL=1: and a panel; AGAINST=COMMIT: in turns)
 	$(BIN)/nashbed bench all --out $(BENCH) $(if $(FULL),--full) --machine "$(MACHINE)" \
-		$(addprefix --part ,$(PARTS))
+		$(addprefix --part ,$(PARTS)) $(if $(AGAINST),--against $(AGAINST))
 
 .PHONY: speed
 speed: venv ## write the documents' tables of measured speed (5 s)
@@ -285,7 +285,7 @@ $(STAMPS)/venv: requirements.lock pyproject.toml
 	@mkdir -p $(@D)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	-$(PIP) $$(grep '^uv==' $<)
-	$(UV) -r $< || $(PIP) --no-deps -r $<
+	$(UV) -r $< || grep -v '^uv==' $< | $(PIP) --no-deps -r /dev/stdin
 	$(PIP) --no-deps --no-build-isolation -e .
 	touch $@
 
