@@ -67,7 +67,8 @@ def ending(code: int | None) -> str:
     if code is None:
         return ""
     if -code in tuple(signal.Signals):
-        return f" (killed by {signal.Signals(-code).name})"
+        remedy = "; raise the limit on files' sizes (ulimit -f)" if -code == signal.SIGXFSZ else ""
+        return f" (killed by {signal.Signals(-code).name}{remedy})"
     return f" (exit code {code})"
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
+from nashbed.controlplane.contract.errors import HostError, Interrupted, NashbedError, TargetError
 from nashbed.controlplane.machine.host.runs import (
     RunState,
     StateFile,
@@ -45,6 +45,13 @@ def test_an_end_without_the_event_quotes_the_last_words() -> None:
     with pytest.raises(HostError, match=r"child ended unexpectedly \(exit code 4\): no port"):
         process.wait_event("ready", 60)
     process.stop()
+
+
+def test_a_file_that_is_too_large_names_the_limit() -> None:
+    # Python ignores it; a program in C is killed.
+    process = python("from signal import *; signal(SIGXFSZ, SIG_DFL); raise_signal(SIGXFSZ)")
+    with pytest.raises(NashbedError, match=r"\(killed by SIGXFSZ; raise the limit .*ulimit -f\)"):
+        process.wait_event("ready", 60)
 
 
 def test_a_child_whose_parent_has_died_meanwhile_does_not_begin(tmp_path: Path) -> None:
