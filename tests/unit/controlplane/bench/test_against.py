@@ -107,7 +107,7 @@ def test_what_is_no_commit_or_does_not_build_is_told(
     with pytest.raises(ConfigError, match=told), against.beside("nowhere", 1):
         pass
     monkeypatch.setattr(against, "LINKS", Path("build", "other"))
-    told = r"^make failed: make: \*\*\* No rule to make target 'build/other/nashbed'"
+    told = r"^make failed: make(\[\d+\])?: \*\*\* No rule to make target 'build/other/nashbed'"
     with pytest.raises(HostError, match=told), against.beside("HEAD", 1):
         pass
     assert list(scratch.iterdir()) == []
