@@ -21,14 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 300.0
 
 
-def nashbed(
-    args: Sequence[str], environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run `nashbed ARGS` in this folder; what it prints is kept.
+def nashbed(args: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run `nashbed ARGS` in this folder and environment; what it prints is kept.
 
     Args:
         args: The arguments.
-        environment: Its environment; None: this process's.
 
     Raises:
         subprocess.TimeoutExpired: It took too long and was killed.
@@ -37,7 +34,7 @@ def nashbed(
         streams = [f"{folder}/out", f"{folder}/err"]
         asked = {
             "args": list(args), "folder": str(Path.cwd()), "streams": streams,
-            "environment": dict(os.environ if environment is None else environment),
+            "environment": dict(os.environ),
         }  # fmt: skip
         server = _server()
         assert server.stdin is not None

@@ -20,11 +20,7 @@ SEARCH = "tests/unit/analysis/nash/test_search.py"
         ("tests/fakes/flows.py", RUNNER, FIGURES),  # started by its name
         ("tests/unit/conftest.py", FIGURES, "tests/model/test_droptail.py"),
         ("hosts/dpdk/core/queue.c", "tests/model", FIGURES),
-        (
-            "analysis/report/templates/page.html.j2",
-            "tests/unit/analysis/report/test_report.py",
-            SEARCH,
-        ),
+        ("analysis/report/templates/report.html.j2", REPORT, SEARCH),
         ("README.md", "tests/unit/test_docs.py", FIGURES),
     ],
 )
