@@ -77,8 +77,8 @@ class LaneWorkers:
             thread = threading.Thread(
                 target=self._run_lane, args=(lane,), name=f"lane-{lane}", daemon=True
             )
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)  # one that did not start is not joined
         return self._given[lane]
 
     def _run_lane(self, lane: int) -> None:

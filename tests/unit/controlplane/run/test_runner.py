@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,6 +213,21 @@ def test_a_dead_data_plane_ends_the_run_with_its_last_words(
         run_fake(run)
     assert isinstance(caught.value, TargetError)
     assert "dying as asked" in caught.value.message
+
+
+def test_a_lane_without_a_thread_ends_the_run_for_that(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith("lane-"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run_fake(make_run())
 
 
 def test_a_full_disk_ends_the_run_and_it_can_be_resumed(
