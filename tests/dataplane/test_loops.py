@@ -133,7 +133,7 @@ def test_the_traffic_fills_every_queue(alone: Result) -> None:
     assert all(alone.returned)
 
 
-@pytest.mark.parametrize("loops", [2, 3, 4, 5])
+@pytest.mark.parametrize("loops", [2, 5])
 def test_every_lane_has_the_same_results(tmp_path: Path, alone: Result, loops: int) -> None:
     spread = run(tmp_path, loops)
     assert spread.postcards == alone.postcards

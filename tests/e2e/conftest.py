@@ -45,12 +45,12 @@ strategies: [cubic, bbr]
 duration: {duration}
 warmup: {warmup}
 start_jitter: 50ms
-max_attempts: 2
+max_attempts: {attempts}
 sweep: {{mixes: {mixes}}}
 """
 USUAL = {
     "rate": "20mbit", "buffer": "2bdp", "count": 2, "rtt": "20ms", "duration": "3s",
-    "warmup": "1s", "mixes": "[1]",
+    "warmup": "1s", "mixes": "[1]", "attempts": 2,
 }  # fmt: skip
 
 

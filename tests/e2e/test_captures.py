@@ -79,6 +79,7 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     assert abs(alignment.drift) < 50e-6
 
 
+@pytest.mark.long
 @pytest.mark.virtual
 @pytest.mark.usefixtures("guests_place")
 def test_an_fpga_tells_what_the_postcards_tell(nashbed: Nashbed) -> None:

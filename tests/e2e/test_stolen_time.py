@@ -166,7 +166,7 @@ def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
 
 @needs_program("clang")  # which makes the thief
 def test_a_stolen_core_of_the_flows_is_seen_and_refused(nashbed: Nashbed) -> None:
-    scenario = nashbed.scenario("", mixes="[2]", **{**USUAL, "buffer": "1bdp"})
+    scenario = nashbed.scenario("", mixes="[2]", attempts=1, **{**USUAL, "buffer": "1bdp"})
     process = nashbed.start("run", str(scenario), "--out", str(nashbed.results), "--no-report")
     with stolen_cores([FLOWS_CORE], hold_ms=300, every_s=1.0):
         process.communicate(timeout=200)

@@ -1,4 +1,4 @@
-"""The command line in a fork of an interpreter that has imported it all: it starts at once.
+"""Programs in a fork of an interpreter that has imported it all: they start at once.
 
 A new interpreter takes two seconds of processor time to import what a run needs. Tests that stop a
 command, or give it a terminal, start a process of its own (`support/command.py`).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -22,10 +23,16 @@ PATIENCE_S = 300.0
 
 
 def nashbed(args: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run `nashbed ARGS` in this folder and environment; what it prints is kept.
+    """Run `nashbed ARGS`, as `script` does."""
+    return script("nashbed", args)
+
+
+def script(path: Path | str, args: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    """Run a Python program in this folder and environment; what it prints is kept.
 
     Args:
-        args: The arguments.
+        path: Its file; `nashbed`: the command line.
+        args: Its arguments.
 
     Raises:
         subprocess.TimeoutExpired: It took too long and was killed.
@@ -33,7 +40,7 @@ def nashbed(args: Sequence[str]) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory(prefix="nashbed-test-") as folder:
         streams = [f"{folder}/out", f"{folder}/err"]
         asked = {
-            "args": list(args), "folder": str(Path.cwd()), "streams": streams,
+            "words": [str(path), *args], "folder": str(Path.cwd()), "streams": streams,
             "environment": dict(os.environ),
         }  # fmt: skip
         server = _server()
@@ -76,7 +83,7 @@ def _serve() -> None:
 
 
 def _become(
-    args: Sequence[str], environment: Mapping[str, str], folder: str, streams: Sequence[str]
+    words: Sequence[str], environment: Mapping[str, str], folder: str, streams: Sequence[str]
 ) -> None:
     from nashbed.controlplane.cli.main import main
 
@@ -87,8 +94,12 @@ def _become(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = ["nashbed", *args]
-    main()
+    sys.argv[:] = words
+    if words[0] == "nashbed":
+        main()
+    sys.path[0] = str(Path(words[0]).parent)
+    runpy.run_path(words[0], run_name="__main__")
+    sys.exit()
 
 
 if __name__ == "__main__":

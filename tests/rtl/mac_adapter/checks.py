@@ -66,7 +66,7 @@ async def bytes_to_beats(dut: Any, idle: Any) -> None:
     """Every length, with one idle byte between frames: nothing is lost, the error is kept."""
     taker = sink(dut, "m_axis", never)
     await begin(dut)
-    lengths = random_lengths(120)
+    lengths = random_lengths(40)
     sent = [(random.randbytes(n), random.random() < 0.3) for n in lengths]
     cocotb.start_soon(bytes_in(dut, sent, idle))
     for frame, error in sent:
@@ -84,7 +84,7 @@ async def beats_to_bytes(dut: Any, idle: Any, stall: Any) -> None:
     """Every length, whoever waits for whom."""
     giver = source(dut, "s_axis", idle)
     await begin(dut)
-    sent = [random_frame(n) for n in random_lengths(120)]
+    sent = [random_frame(n) for n in random_lengths(40)]
     for frame in sent:
         giver.send_nowait(frame)
     assert await bytes_out(dut, len(sent), stall) == [bytes(frame.tdata) for frame in sent]
@@ -95,7 +95,7 @@ async def a_frame_never_pauses(dut: Any) -> None:
     """Where the core gives its beats one after another, the MAC gets a byte in every cycle."""
     giver = source(dut, "s_axis", never)
     await begin(dut)
-    sent = [random_frame(n) for n in random_lengths(60)]
+    sent = [random_frame(n) for n in random_lengths(40)]
     for frame in sent:
         giver.send_nowait(frame)
     pauses: list[int] = []

@@ -29,7 +29,7 @@ def counts_in_readme(width: int, yosys: str) -> dict[str, int]:
     return {row[0]: int(row[column].replace(",", "")) for row in rows[1:]}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_program("yosys")
 def test_the_cells_are_those_of_the_readme() -> None:
     """Another version of Yosys maps differently: each has its column, 15 % and a few cells are

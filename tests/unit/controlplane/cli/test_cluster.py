@@ -59,13 +59,12 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("encrypted", [False, True])
-def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path, encrypted: bool) -> None:
-    tls = make_certificates(tmp_path / "lab") if encrypted else None
+def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path) -> None:
+    tls = make_certificates(tmp_path / "lab")
     folder = tmp_path / "scratch"
     folder.mkdir()
     with scheduler(tls) as (manager, address):
-        assert address.startswith("tls://" if encrypted else "tcp://")
+        assert address.startswith("tls://")
         args = [address, "--cores", "2", "--name", "lab", "--folder", str(folder), *options(tls)]
         with command("worker", *args) as worker:
             worker.line_with(f"2 workers at {address}")
