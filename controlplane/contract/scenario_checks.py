@@ -157,11 +157,13 @@ def _latest_start(scenario: Scenario, start: StartSpec) -> Duration:
     return start.random if isinstance(start, RandomStart) else Duration(0)
 
 
-def _check_whole(scenario: Scenario, latest: Duration) -> None:
+def _check_whole(scenario: Scenario, latest: Duration, i: int, group: FlowGroup) -> None:
     """Every strategy is measured from its own start, which must come before the end."""
-    if latest.ns + scenario.start_jitter.ns >= scenario.shortest.ns:
+    late = Duration(group.start_offset.ns + latest.ns)
+    if late.ns + scenario.start_jitter.ns >= scenario.shortest.ns:
+        where = f"flows.{i}.start_offset" if group.start_offset.ns else "start"
         raise ValueError(
-            f"start: the last flow starts up to {latest} late, which is beyond the duration "
+            f"{where}: the last flow starts up to {late} late, which is beyond the duration "
             f"({scenario.shortest})"
         )
     if not isinstance(scenario.duration, Duration):
@@ -177,7 +179,7 @@ def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: Flo
         check_background_start(scenario, i, group)
         return
     if scenario.window == "whole":
-        _check_whole(scenario, latest)
+        _check_whole(scenario, latest, i, group)
         return
     if group.start_offset.ns + latest.ns + scenario.start_jitter.ns <= scenario.warmup.ns:
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nashbed
 import pytest
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.errors import ConfigError, NashbedError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.running import start
 from tests.support.edges import Doc, Edges, keys
@@ -37,8 +37,10 @@ def refused_trial(edge: str, doc: Doc, folder: Path) -> str:
     if is_long(Scenario.model_validate(doc)):
         return ""
     with start(doc, "virtual", folder) as running:
-        for _ in running:
-            pass
+        try:
+            running.watch(lambda _: None)
+        except NashbedError as error:
+            return f"{edge}: {error}\n{doc}"
     run = nashbed.open_run(running.path)
     assert len(plan.trials) >= 1
     return f"{edge}: {run.without_result}\n{doc}" if run.without_result else ""

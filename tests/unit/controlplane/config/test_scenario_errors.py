@@ -230,6 +230,12 @@ def message(text: str) -> str:
             "ProbeRTT cycles",
         ),
         (
+            "base_rtt: 10ms}",
+            "base_rtt: 10ms, start_offset: 400ms}\nwindow: whole",
+            "s.yaml:5: flows[0].start_offset: the last flow starts up to 400ms late, which is "
+            "beyond the duration (400ms)",
+        ),
+        (
             "duration: 400ms",
             "window: whole\nduration: {until: settled}",
             "s.yaml:7: window: a trial that runs until it is settled is measured where it was "
