@@ -99,6 +99,7 @@ def reach_cluster(
     """
     need_extra("cluster", "distributed")
     from nashbed.controlplane.cluster.connect import connected  # noqa: PLC0415 - Dask takes long to import
+    from nashbed.controlplane.cluster.credentials import warning  # noqa: PLC0415
     from nashbed.controlplane.cluster.on_cluster import OnCluster  # noqa: PLC0415
     from nashbed.controlplane.cluster.roster import FIRST_WORKER_S, await_seats  # noqa: PLC0415
 
@@ -107,6 +108,8 @@ def reach_cluster(
         say(
             f"local:{cluster.local.workers}: no faster than local:{cores}, the cores that there are"
         )
+    if open_to_others := warning(cluster):
+        say(open_to_others)
     with connected(cluster) as client:
         patience_s = FIRST_WORKER_S if first_worker_s is None else first_worker_s
         workers = await_seats(client, say, patience_s)

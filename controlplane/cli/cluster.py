@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from nashbed.files import find_testbed
 
-from ..cluster.security import certificates, check_address
+from ..cluster.credentials import NOT_ENCRYPTED, at_scheduler, certificates, kept, warning
+from ..cluster.security import check_host
 from ..cluster.serve import DEFAULT_PORT, Workers, serve_scheduler, serve_workers
 from ..cluster.where import parse_where
 from ..config import load_testbed
@@ -99,11 +100,13 @@ def scheduler(
         int, typer.Option("--port", min=0, max=65535, help="Its port; 0: any free one.")
     ] = DEFAULT_PORT,
     dashboard: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--dashboard", help="ADDRESS:PORT of Dask's dashboard: readable without certificates."
+            "--dashboard",
+            help="ADDRESS:PORT of Dask's dashboard, not encrypted: open the address that is told.",
+            show_default="none",
         ),
-    ] = "127.0.0.1:8787",
+    ] = None,
     ca: Ca = None,
     cert: Certificate = None,
     key: Key = None,
@@ -111,11 +114,19 @@ def scheduler(
 ) -> int:
     """Run a Dask scheduler on this machine, until stopped.
 
-    Without certificates it listens on this machine only, or on a private network.
+    Without certificates it listens on this machine only, for its user alone, or on a private
+    network.
     """
     tls = _tls(ca, cert, key)
-    checked = None if tls is None else certificates(tls, "scheduler")
-    serve_scheduler(host, port, dashboard, checked, private_network, _say)
+    if tls is not None:
+        tls = certificates(tls, "scheduler")
+    else:
+        host = check_host(host, private_network)[0]
+        if private_network:
+            _warn(NOT_ENCRYPTED.format(host))
+        else:
+            tls = kept("scheduler")
+    serve_scheduler(host, port, dashboard, tls, _say)
     return EXIT_OK
 
 
@@ -134,8 +145,9 @@ def _workers(
         )
     if folder is not None and not folder.is_dir():
         raise ConfigError(f"--folder {folder}: there is no such folder; make it first")
-    tls = certificates(cluster.tls, "worker") if cluster.is_encrypted else None
-    check_address(address, cluster.private_network)
+    cluster, tls = at_scheduler(cluster, address, "worker")
+    address = cluster.scheduler or address
+    _warn(warning(cluster))
     if testbed is None:
         count = cores or len(os.sched_getaffinity(0))
         return Workers(address, tls, count, name=name, folder=folder)
@@ -176,6 +188,11 @@ def _tls(ca: str | None, certificate: str | None, key: str | None) -> ClusterTls
     if missing or ca is None or certificate is None or key is None:
         raise ConfigError(f"TLS needs {' and '.join(missing)} as well")
     return ClusterTls(ca=ca, certificate=certificate, key=key)
+
+
+def _warn(line: str) -> None:
+    if line:
+        sys.stderr.write(f"nashbed: {line}\n")
 
 
 def _say(line: str) -> None:

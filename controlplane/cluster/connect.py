@@ -14,8 +14,9 @@ from ..contract.cluster import Cluster, ClusterKind, ClusterTls
 from ..contract.errors import HostError, need_extra
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
+from .credentials import dask_security, reached
 from .jobqueue import jobqueue_cluster
-from .security import ANSWER_S, certificates, check_address, dask_security, reach
+from .security import ANSWER_S, close_http, reach
 from .starting import PRELOAD, configured_dask
 
 LOOPBACK = "127.0.0.1"
@@ -41,8 +42,12 @@ def connected(cluster: Cluster) -> Iterator[Client]:
             are missing.
         HostError: Nobody is there, does not accept us, or a library is not installed.
     """
-    tls = certificates(cluster.tls, "client") if cluster.is_encrypted else None
-    with configured_dask(), _START[cluster.kind](cluster, tls) as scheduler:
+    with (
+        configured_dask(),
+        reached(cluster, "client") as (found, tls),
+        _START[cluster.kind](found, tls) as scheduler,
+    ):
+        close_http(getattr(scheduler, "scheduler", None))
         client: Any = _client(scheduler, tls)
         try:
             yield client
@@ -69,7 +74,6 @@ def _client(scheduler: Any, tls: ClusterTls | None) -> Client:
 def _running(cluster: Cluster, tls: ClusterTls | None) -> Iterator[str]:
     """A scheduler that runs already."""
     assert cluster.scheduler is not None
-    check_address(cluster.scheduler, cluster.private_network)
     reach(cluster.scheduler, tls)
     yield cluster.scheduler
 
@@ -95,7 +99,7 @@ def _local(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
             memory_limit=0,
             local_directory=str(folder),
             preload=[PRELOAD],
-            protocol="tcp://" if tls is None else "tls://",
+            protocol="tls://",
             security=dask_security(tls),
             silence_logs=logging.CRITICAL,
         ) as started,

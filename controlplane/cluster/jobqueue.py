@@ -12,7 +12,8 @@ from distributed.utils import get_ip_interface
 
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from ..contract.errors import ConfigError, HostError, need_extra
-from .security import check_host, dask_security
+from .credentials import dask_security
+from .security import check_host
 from .starting import PRELOAD, PRELOAD_KEEPER, first_words, scheduler_options, started
 
 JOBS: dict[JobSystem, str] = {

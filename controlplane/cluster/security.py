@@ -1,8 +1,8 @@
 """Who may talk to whom, and whether a scheduler answers; asked before Dask is.
 
 Whoever reaches a Dask scheduler or worker can run programs as its user. So connections are
-encrypted and both sides show a certificate (Dask's own TLS), or they stay on this machine, or, if
-the user says so by name, on a network of private addresses.
+encrypted and both sides show a certificate (Dask's own TLS; `credentials`), or, if the user says so
+by name, they stay on a network of private addresses.
 
 Dask tries to connect until its time is over and then says only that it is. So `reach` makes one
 connection by hand first. A scheduler speaks first (it says which Dask it is), which also shows that
@@ -21,18 +21,14 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
-import dask.config
-from distributed.security import Security
 from tornado.iostream import SSLIOStream
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import ConfigError, HostError
 
-Role = Literal["client", "scheduler", "worker"]
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 REMEDY = "use TLS (docs/how-to/clusters.md says how)"
 ANSWER_S = 5.0
@@ -102,6 +98,16 @@ def _problem(address: IpAddress, private_network: bool) -> str:
     return ""
 
 
+def is_loopback(address: str) -> bool:
+    """Whether all of an address's hosts are this machine.
+
+    Raises:
+        HostError: There is no such host.
+    """
+    hosts = resolve(host_and_port(address)[0])
+    return all(ipaddress.ip_address(host).is_loopback for host in hosts)
+
+
 def resolve(host: str) -> list[str]:
     """The addresses of a host.
 
@@ -117,75 +123,6 @@ def resolve(host: str) -> list[str]:
     return list(dict.fromkeys(str(info[4][0]).partition("%")[0] for info in found))
 
 
-def certificates(tls: ClusterTls | None, role: Role) -> ClusterTls:
-    """The certificates of an encrypted cluster: its own, or those of Dask's configuration.
-
-    Args:
-        tls: Its own, with absolute paths.
-        role: Who shows them.
-
-    Raises:
-        ConfigError: There are none, or a file is not what it should be.
-    """
-    tls = _of_configuration(role) if tls is None else tls
-    _check_files(tls)
-    return tls
-
-
-def _of_configuration(role: Role) -> ClusterTls:
-    tls = "distributed.comm.tls"
-    found = {
-        "ca": dask.config.get(f"{tls}.ca-file", None),
-        "certificate": dask.config.get(f"{tls}.{role}.cert", None),
-        "key": dask.config.get(f"{tls}.{role}.key", None),
-    }
-    missing = [key for key, path in found.items() if not path]
-    if missing:
-        raise ConfigError(
-            f"tls:// needs certificates, and there is no {' and no '.join(missing)}; name them in "
-            "a cluster file (tls: {ca, certificate, key}), by --tls-ca, --tls-cert and --tls-key "
-            "where a command has these, or in Dask's configuration"
-        )
-    return ClusterTls.model_validate(found)
-
-
-def _check_files(tls: ClusterTls) -> None:
-    """Refuse certificates that cannot be read or do not belong together.
-
-    Raises:
-        ConfigError: One line that names the file.
-    """
-    for key, path in tls.model_dump().items():
-        try:
-            Path(path).read_bytes()
-        except OSError as error:
-            raise ConfigError(f"tls.{key}: {path}: cannot be read: {error.strerror}") from error
-    try:
-        ssl.create_default_context(cafile=tls.ca)
-    except (ssl.SSLError, ValueError) as error:
-        raise ConfigError(f"tls.ca: {tls.ca}: is not a certificate in PEM form") from error
-    try:
-        # An empty password, or OpenSSL would ask for one on the terminal.
-        ssl.create_default_context().load_cert_chain(tls.certificate, tls.key, password="")
-    except (ssl.SSLError, ValueError) as error:
-        raise ConfigError(
-            f"tls: {tls.certificate} and {tls.key} are not a certificate and its own key without "
-            "a password, in PEM form"
-        ) from error
-
-
-def dask_security(tls: ClusterTls | None) -> Security | None:
-    """The same for Dask, in every role; None without TLS."""
-    if tls is None:
-        return None
-    ours: dict[str, str] = {}
-    for role in get_args(Role):
-        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
-    make: Any = Security  # Dask has no types
-    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
-    return security
-
-
 def tls_context(tls: ClusterTls) -> ssl.SSLContext:
     """How we connect, as Dask does it: any host is right that shows a certificate of our authority.
 
@@ -198,9 +135,21 @@ def tls_context(tls: ClusterTls) -> ssl.SSLContext:
     return context
 
 
-def dask_setup(_: Any) -> None:
+def dask_setup(server: Any) -> None:
     """Guard a scheduler or a nanny that Dask starts."""
     guard_tls()
+    close_http(server)
+
+
+def close_http(server: Any) -> None:
+    """End the web server of Dask's scheduler or worker, which tells every user what they do.
+
+    Args:
+        server: Any part of a cluster; a nanny has no web server, nor has one that is elsewhere.
+    """
+    http = getattr(server, "http_server", None)
+    if http is not None:
+        http.stop()
 
 
 def guard_tls() -> None:

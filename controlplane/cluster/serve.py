@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,58 +13,51 @@ from pathlib import Path
 from typing import Any
 
 import distributed
+from tornado.httputil import HTTPServerRequest
+from tornado.web import ErrorHandler, RequestHandler
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
-from .security import UnreachableError, check_host, dask_security, reach
+from .credentials import dask_security
+from .security import UnreachableError, close_http, reach
 from .starting import CLOSE_S, PRELOAD, configured_dask, first_words
 
 DEFAULT_PORT = 8786
+COOKIE = "nashbed-dashboard"
 Say = Callable[[str], None]
 AGAIN_S = 2.0
 """How long to wait before a scheduler that is not there is looked for again."""
 
 
 def serve_scheduler(
-    host: str,
-    port: int,
-    dashboard: str,
-    tls: ClusterTls | None,
-    private_network: bool,
-    say: Callable[[str], None],
+    host: str, port: int, dashboard: str | None, tls: ClusterTls | None, say: Say
 ) -> None:
     """Run a scheduler until Ctrl-C or SIGTERM.
 
     Args:
         host: Name or address that it listens on; with TLS also 0.0.0.0, every network.
         port: Its port; 0: any free one.
-        dashboard: ADDRESS:PORT of the dashboard, which is not encrypted.
-        tls: Its certificates; without, it listens on this machine or a private network only.
-        private_network: Whether private addresses are allowed without TLS.
+        dashboard: ADDRESS:PORT of the dashboard, which is not encrypted; None: there is none.
+        tls: Its certificates; None: no TLS, as the user has said.
         say: Called with a line for the user.
 
     Raises:
-        ConfigError: The host may not be listened on without TLS.
         HostError: The port is taken, or the address is not of this machine.
     """
-    address = check_host(host, private_network)[0] if tls is None else host
-    with configured_dask():
-        asyncio.run(_run_scheduler(_options(address, port, dashboard, tls), say))
-
-
-def _options(address: str, port: int, dashboard: str, tls: ClusterTls | None) -> dict[str, Any]:
-    return {
-        "host": address,
+    options = {
+        "host": host,
         "port": port,
         "protocol": "tcp://" if tls is None else "tls://",
         "security": dask_security(tls),
-        "dashboard_address": dashboard,
+        "dashboard_address": dashboard or "127.0.0.1:0",
     }
+    with configured_dask():
+        asyncio.run(_run_scheduler(options, dashboard is not None, say))
 
 
-async def _run_scheduler(options: dict[str, Any], say: Callable[[str], None]) -> None:
+async def _run_scheduler(options: dict[str, Any], has_dashboard: bool, say: Say) -> None:
     stop = stop_requested()
     make: Any = distributed.Scheduler  # Dask has no types
     scheduler = make(**options)
@@ -72,12 +66,45 @@ async def _run_scheduler(options: dict[str, Any], say: Callable[[str], None]) ->
     except Exception as error:
         raise HostError(_not_started(options, error)) from error
     try:
+        if has_dashboard:
+            say(f"dashboard at {guarded_dashboard(scheduler)}")
+        else:
+            close_http(scheduler)
         say(f"scheduler at {scheduler.address} (Ctrl-C stops)")
         finished = asyncio.create_task(scheduler.finished())
         asked = asyncio.create_task(stop.wait())
         await asyncio.wait({finished, asked}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await scheduler.close(reason="nashbed-scheduler-stops")
+
+
+def guarded_dashboard(scheduler: Any) -> str:
+    """Let only those into a scheduler's dashboard who know a secret; returns the address with it.
+
+    A browser that opens it gets the secret as a cookie, which it then shows with every request.
+    Whether the scheduler lives (/health) is told to everybody.
+    """
+    secret = secrets.token_urlsafe(24)
+    application = scheduler.http_application
+    find = application.find_handler
+
+    class Enter(RequestHandler):
+        def get(self) -> None:
+            self.set_cookie(COOKIE, secret, httponly=True, samesite="Strict")
+            self.redirect("/status")
+
+    def find_if_let_in(request: HTTPServerRequest, **more: Any) -> Any:
+        shown = request.cookies.get(COOKIE)
+        knows = shown is not None and secrets.compare_digest(shown.value.encode(), secret.encode())
+        if knows or request.path == "/health":
+            return find(request, **more)
+        if secrets.compare_digest(request.path.encode(), f"/{secret}".encode()):
+            return application.get_handler_delegate(request, Enter)
+        return application.get_handler_delegate(request, ErrorHandler, {"status_code": 403})
+
+    application.find_handler = find_if_let_in
+    http = scheduler.http_server
+    return f"http://{http.address}:{http.port}/{secret}"
 
 
 def _not_started(options: dict[str, Any], error: BaseException) -> str:

@@ -43,7 +43,7 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
 
     Args:
         cluster: A cluster of kind ssh.
-        tls: Certificates, if it has some; the hosts read them under the same paths.
+        tls: Certificates; the hosts read them under the same paths. None: no TLS.
 
     Yields:
         Dask's SpecCluster.
@@ -55,7 +55,7 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     assert cluster.ssh is not None
     hosts = ssh_hosts(cluster.ssh)
     addresses: list[str | None] = [None] * len(hosts)
-    if tls is None:
+    if cluster.tls is None:
         addresses = [check_host(host.name, cluster.private_network)[0] for host in hosts]
     scheduler = scheduler_part(cluster.ssh, hosts[0], addresses[0], tls)
     workers = worker_parts(cluster.ssh, hosts, addresses, tls)

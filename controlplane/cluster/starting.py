@@ -13,7 +13,8 @@ import distributed
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
-from .security import dask_security, guard_tls
+from .credentials import dask_security
+from .security import guard_tls
 
 PRELOAD = f"{__package__}.worker"
 """What Dask imports first in every worker process of ours."""

@@ -30,7 +30,7 @@ from .request import (
     failure_of,
     topic_of,
 )
-from .security import guard_tls
+from .security import close_http, guard_tls
 from .starting import silence
 
 LOG = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ def dask_setup(worker: Any) -> None:
     That ends the worker in order; a terminal sends Ctrl-C to every process of the command.
     """
     guard_tls()
+    close_http(worker)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     attach(ClientLogHandler(worker), logging.INFO)
 

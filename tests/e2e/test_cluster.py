@@ -89,13 +89,13 @@ def serving(
 
 
 def scheduler(port: int, env: dict[str, str] | None = None) -> Any:
-    words = ("scheduler", "--port", str(port), "--dashboard", "127.0.0.1:0")
-    return serving(*words, ready="tcp://", env=env)
+    words = ("scheduler", "--port", str(port))
+    return serving(*words, ready="tls://", env=env)
 
 
 def worker(port: int, *more: str, env: dict[str, str] | None = None) -> Any:
     words = ("worker", f"tcp://127.0.0.1:{port}", "--cores", "1", *more)
-    return serving(*words, ready="tcp://", env=env)
+    return serving(*words, ready="tls://", env=env)
 
 
 def worker_process(serving_process: Any) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine.guest.scratch import guests_folder
+from nashbed.controlplane.machine.guest.scratch import KEPT, guests_folder
 from nashbed.controlplane.machine.host.runs import STATE_DIR, read_states
 from nashbed.controlplane.store.staging import remove_stale, remove_stale_scratch
 
@@ -20,8 +20,8 @@ NAMESPACES = Path("/run/netns")
 ENDING_S = 15.0
 """How long processes of the last tests may take to end."""
 OURS = re.compile(r"nb|nashbed|sem\.(mp|loky)-")
-LOCKS = {"admission.lock"}
-"""Files that stay: a lock whose file was removed would be two."""
+STAY = {"admission.lock", KEPT}
+"""A lock whose file was removed would be two; credentials that their user's commands share."""
 DASK = "dask-scratch-space"
 """A folder that Dask makes for its workers' and keeps, with locks in it."""
 
@@ -70,7 +70,12 @@ class LeftBehind:
     def _left_now(self) -> list[Path]:
         remove_stale_scratch()
         found = {*_in_memory(), *(_of_runs() if self._live else ())} - self._before
-        found |= {path for path in self.folder.iterdir() if path.name != DASK}
+        found |= {
+            path
+            for path in self.folder.iterdir()
+            if path.name != DASK
+            and not (path == guests_folder() and {each.name for each in path.iterdir()} <= STAY)
+        }
         found |= {path for path in _entries(self.folder / DASK) if path.suffix != ".lock"}
         return sorted(found)
 
@@ -79,7 +84,7 @@ def _of_runs() -> Iterator[Path]:
     """Sessions and namespaces that are ours, and that no living process has."""
     for folder in (STATE_DIR, guests_folder()):
         living = {s.id for _, s in read_states(folder) if s is not None and s.is_alive()}
-        living |= LOCKS
+        living |= STAY
         stale = set(remove_stale(folder, dry_run=True))
         for path in _entries(folder):
             in_use = path.name.startswith(".") and path not in stale

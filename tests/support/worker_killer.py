@@ -36,7 +36,7 @@ def part(*words: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen([NASHBED, *words], stdout=subprocess.PIPE, text=True, env=env)
     try:
         assert process.stdout is not None
-        while "tcp://" not in process.stdout.readline():
+        while "tls://" not in process.stdout.readline():
             assert process.poll() is None, f"nashbed {words[0]} ended"
         yield process
     finally:
@@ -74,7 +74,7 @@ def measured(scenario: str, out: Path, every_s: float) -> tuple[dict[str, Any], 
         port = str(probe.getsockname()[1])
     where = f"tcp://127.0.0.1:{port}"
     with ExitStack() as stack:
-        stack.enter_context(part("scheduler", "--port", port, "--dashboard", "127.0.0.1:0"))
+        stack.enter_context(part("scheduler", "--port", port))
         workers = [stack.enter_context(part("worker", where, "--cores", "1")) for _ in range(2)]
         begun = time.monotonic()
         asked = ["run", scenario, "--on", where, "--out", str(out), "--no-report", "--json"]

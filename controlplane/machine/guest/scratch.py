@@ -25,6 +25,8 @@ LOG = logging.getLogger(__name__)
 SOCKET_PATH_BYTES = 107
 """The longest path of a UNIX socket."""
 LONGEST_NAME = "control.sock"
+KEPT = "cluster.pem"
+"""What parts of a cluster on this machine show each other, beside the sessions."""
 
 _numbers = itertools.count()
 

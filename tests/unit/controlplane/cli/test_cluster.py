@@ -6,16 +6,21 @@ import os
 import re
 import signal
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
 import dask.config
+import psutil
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.cluster.connect import connected
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
+from nashbed.controlplane.machine.guest.scratch import KEPT, guests_folder
+from tests.e2e.test_doors import as_nobody, error_of
 from tests.support.certificates import make_certificates
 from tests.support.command import Command, command
 
@@ -33,7 +38,7 @@ def options(tls: ClusterTls | None) -> list[str]:
 
 @contextmanager
 def scheduler(tls: ClusterTls | None = None, port: int = 0) -> Iterator[tuple[Command, str]]:
-    args = ["--port", str(port), "--dashboard", "127.0.0.1:0", *options(tls)]
+    args = ["--port", str(port), *options(tls)]
     with command("scheduler", *args) as started:
         match = re.search(r"scheduler at (\S+) \(", started.line_with("scheduler at"))
         assert match is not None
@@ -143,8 +148,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
 def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
-    with command("worker", address, "--cores", "1") as worker:
+    address = f"tls://127.0.0.1:{port}"
+    with command("worker", f"tcp://127.0.0.1:{port}", "--cores", "1") as worker:
         worker.line_with("nobody listens there")
         for _ in range(2):
             with scheduler(port=port) as (manager, _):
@@ -190,9 +195,76 @@ def test_other_certificates_are_refused_in_one_line(tmp_path: Path) -> None:
     assert worker.process.returncode == 4
 
 
+PAGES = ("/", "/status", "/sitemap.json", "/info/main/workers.html", "/api/v1", "/metrics")
+
+
+def test_the_dashboard_is_for_who_knows_its_address() -> None:
+    with command("scheduler", "--port", "0", "--dashboard", "127.0.0.1:0") as started:
+        address = started.line_with("dashboard at").split()[-1]
+        started.line_with("scheduler at")
+        host, _, secret = address.removeprefix("http://").partition("/")
+        asked = HTTPConnection(host)
+
+        def get(path: str, **headers: str) -> HTTPResponse:
+            asked.request("GET", path, headers=headers)
+            answer = asked.getresponse()
+            answer.read()
+            return answer
+
+        assert [get(path).status for path in PAGES] == [403] * len(PAGES)
+        assert get(f"/{secret}x").status == 403
+        assert get("/health").status == 200
+        entered = get(f"/{secret}")
+        assert (entered.status, entered.headers["Location"]) == (302, "/status")
+        cookie = str(entered.headers["Set-Cookie"]).partition(";")[0]
+        assert get("/info/main/workers.html", Cookie=cookie).status == 200
+        assert get("/info/main/workers.html", Cookie=f"{cookie}x").status == 403
+        assert started.stop() == (0, "")
+
+
+@pytest.mark.root
+def test_a_scheduler_and_its_workers_refuse_another_user(shared: str) -> None:
+    """At every port where they listen: nothing is read or run without what only their user has."""
+    with command("worker", shared, "--cores", "1") as worker:
+        worker.line_with("1 worker at")
+        with connected(cluster(shared)) as client:
+            pids = [client.run_on_scheduler(os.getpid), *client.run(os.getpid).values()]
+        ports = [ports_of(pid) for pid in (*pids, worker.process.pid)]
+        assert [len(each) for each in ports] == [1, 1, 1], "Dask's web servers are closed"
+        said = as_nobody(lambda: intrusions(guests_folder() / KEPT, [port for (port,) in ports]))
+        assert said.pop("credentials") == "EACCES"
+        assert len(said) == 6
+        assert set(said.values()) == {"refused"}
+        assert worker.stop() == (0, "")
+
+
+def intrusions(kept: Path, ports: list[int]) -> dict[str, str]:
+    """What comes of reading the credentials, and of asking ports in the clear and by TLS."""
+    said = {"credentials": error_of(kept.read_text)}
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for port in ports:
+        for scheme in ("tcp", "tls"):
+            plain = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+            try:
+                there = context.wrap_socket(plain) if scheme == "tls" else plain
+                there.sendall(bytes(64))
+                answer = repr(there.recv(64)) if scheme == "tls" else "refused"
+            except (OSError, ssl.SSLError):
+                answer = "refused"
+            said[f"{scheme}://:{port}"] = "refused" if answer == "b''" else answer
+    return said
+
+
+def ports_of(pid: int) -> list[int]:
+    """Where a process itself listens."""
+    found = psutil.Process(pid).net_connections("tcp")
+    return [each.laddr.port for each in found if each.status == psutil.CONN_LISTEN]
+
+
 def test_a_port_that_is_taken(shared: str) -> None:
     port = shared.rpartition(":")[2]
-    with command("scheduler", "--port", port, "--dashboard", "127.0.0.1:0") as second:
+    with command("scheduler", "--port", port) as second:
         said, _ = second.process.communicate(timeout=60)
     assert "cannot listen there" in said
     assert said.count("\n") == 1
@@ -203,7 +275,7 @@ def test_a_port_that_is_taken(shared: str) -> None:
     [
         ("worker tcp://93.184.215.14:8786", "93.184.215.14: is a public address"),
         ("worker tcp://10.255.0.1:8786", "10.255.0.1: is not this machine; use TLS"),
-        ("worker tls://127.0.0.1:8786", "tls:// needs certificates"),
+        ("worker tls://10.255.0.1:8786", "tls:// needs certificates"),
         ("worker tls://127.0.0.1:8786 --tls-ca a", "TLS needs --tls-cert and --tls-key as well"),
         ("worker tcp://127.0.0.1:1 --tls-ca a --tls-cert a --tls-key a", "is for tls:// addresses"),
         ("worker local:2", "cluster 'local' has no scheduler that workers could join"),

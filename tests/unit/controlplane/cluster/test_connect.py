@@ -11,6 +11,7 @@ from pathlib import Path
 import distributed  # noqa: F401 - sets its loggers up
 import pytest
 from nashbed.controlplane.cluster.connect import connected
+from nashbed.controlplane.cluster.credentials import kept
 from nashbed.controlplane.cluster.where import parse_where
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
@@ -40,7 +41,7 @@ def test_workers_of_this_machine_and_their_end(capfd: pytest.CaptureFixture[str]
     with connected(local(2)) as client:
         workers = client.scheduler_info()["workers"]
         assert [worker["nthreads"] for worker in workers.values()] == [1, 1]
-        assert all(address.startswith("tcp://127.0.0.1:") for address in workers)
+        assert all(address.startswith("tls://127.0.0.1:") for address in workers)
         pids = client.run(os.getpid)
         assert len({os.getpid(), *pids.values()}) == 3
         folders = {Path(worker["local_directory"]) for worker in workers.values()}
@@ -74,8 +75,8 @@ def test_a_worker_that_hangs_is_noticed_sooner_than_by_dask() -> None:
 
 
 def test_a_scheduler_that_runs_goes_on() -> None:
-    with connected(local()) as owner:
-        address = owner.scheduler.address
+    with connected(local(1, kept("client"))) as owner:
+        address = owner.scheduler.address.replace("tls://", "tcp://")  # which is taken for TLS
         for _ in range(2):
             with connected(parse_where(address)) as client:
                 assert client.submit(pow, 2, 5, pure=False).result() == 32
@@ -102,7 +103,7 @@ def enter(cluster: Cluster) -> None:
     [
         ("tcp://93.184.215.14:8786", "is a public address"),
         ("tcp://10.255.0.1:8786", "is not this machine; use TLS"),
-        ("tls://127.0.0.1:8786", "tls:// needs certificates"),
+        ("tls://10.255.0.1:8786", "tls:// needs certificates"),
     ],
 )
 def test_what_is_not_safe_is_refused_before_anything_is_sent(address: str, line: str) -> None:
@@ -127,11 +128,11 @@ def test_tls_from_end_to_end(tmp_path: Path) -> None:
         assert owner.submit(pow, 3, 3).result() == 27
 
 
-def test_a_client_without_certificates_is_told_to_use_tls(tmp_path: Path) -> None:
+def test_who_says_private_network_is_told_to_use_tls(tmp_path: Path) -> None:
     with connected(local(1, make_certificates(tmp_path / "lab"))) as owner:
-        plain = owner.scheduler.address.replace("tls://", "tcp://")
+        plain = scheduler(owner.scheduler.address.replace("tls://", "tcp://"))
         with pytest.raises(HostError, match="if the scheduler uses TLS, write tls://"):
-            enter(scheduler(plain))
+            enter(plain.model_copy(update={"private_network": True}))
 
 
 def test_a_killed_worker_comes_back() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import _ssl
 import asyncio
 import ctypes
+import os
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -17,17 +19,23 @@ from pathlib import Path
 
 import dask.config
 import pytest
+from nashbed.controlplane.cluster.credentials import (
+    at_scheduler,
+    certificates,
+    dask_security,
+    kept,
+    reached,
+    warning,
+)
 from nashbed.controlplane.cluster.security import (
     UnreachableError,
-    certificates,
     check_address,
     check_host,
-    dask_security,
     guard_tls,
     reach,
     tls_context,
 )
-from nashbed.controlplane.contract.cluster import ClusterTls
+from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.certificates import make_certificates
 from tornado.iostream import SSLIOStream
@@ -297,3 +305,44 @@ def test_what_another_connection_left_behind_ends_none(
             assert peer.recv(1) == b"x"
 
     asyncio.run(read_and_write())
+
+
+def test_what_a_user_starts_by_hand_shares_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with ThreadPoolExecutor(4) as pool:
+        found = set(pool.map(lambda role: kept(role).key, ["scheduler", "worker", "client"] * 2))
+    (path,) = map(Path, found)
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (
+        0o600,
+        0o700,
+    )
+    assert list(path.parent.iterdir()) == [path]
+    before = path.read_text()
+    os.utime(path, (0, 0))
+    assert Path(kept("client").key).read_text() != before, "it is made anew before it ends"
+
+
+def test_credentials_of_a_command_are_gone_at_its_end() -> None:
+    cluster = Cluster.model_validate({"name": "c", "local": {"workers": 1}})
+    with reached(cluster, "client") as (same, tls):
+        assert (same, warning(same)) == (cluster, "")
+        assert tls is not None
+        assert stat.S_IMODE(Path(tls.key).stat().st_mode) == 0o600
+        assert stat.S_IMODE(Path(tls.key).parent.stat().st_mode) == 0o700
+    assert not Path(tls.key).exists()
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://localhost:1", "tls://[::1]:1"])
+def test_a_scheduler_on_loopback_is_reached_by_tls(address: str) -> None:
+    cluster = Cluster.model_validate({"name": "c", "scheduler": address})
+    found, tls = at_scheduler(cluster, address, "worker")
+    assert (found.scheduler, tls) == (address.replace("tcp", "tls"), kept("worker"))
+
+
+def test_who_wants_no_tls_is_told_what_that_means() -> None:
+    address = "tcp://127.0.0.1:1"
+    cluster = Cluster.model_validate({"name": "c", "scheduler": address, "private_network": True})
+    assert at_scheduler(cluster, address, "client") == (cluster, None)
+    assert "every user of its machines, can run programs as you" in warning(cluster)
