@@ -145,6 +145,7 @@ def arguments(burst: Burst, interface: str, destination_mac: str) -> list[str]:
     """The command line: AF_PACKET on the kernel's interface, no huge pages."""
     return [
         *(TESTPMD, "--lcores=0@0,1@0", "--no-huge", "-m", "256", "--no-pci", "--no-shconf"),
+        "--no-telemetry",
         f"--vdev=net_af_packet0,iface={interface},qdisc_bypass=1",
         *("--", "--interactive", "--nb-cores=1", "--forward-mode=rxonly", "--no-flush-rx"),
         *("--total-num-mbufs=8192", "--burst=1"),

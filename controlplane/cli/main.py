@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -28,6 +29,7 @@ def main() -> NoReturn:
     """Run the command line and exit."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop_once)
+    os.umask(os.umask(0o077) | 0o022)  # whoever writes to what root runs is root
     output = open_streams()
     code = run(sys.argv[1:])
     sys.exit(_told(output, code))

@@ -89,7 +89,7 @@ class Staging:
 
 
 def write_whole(path: Path, text: str) -> Path:
-    """Write a file of text, replaced as a whole.
+    """Write a file of text, replaced as a whole, and so not to be written by others in place.
 
     Args:
         path: The file; its folder is there.
@@ -98,6 +98,7 @@ def write_whole(path: Path, text: str) -> Path:
     with Staging(path.parent, path.name) as staging:
         made = staging.place / path.name
         made.write_text(text, encoding="utf-8")
+        made.chmod(stat.S_IMODE(made.stat().st_mode) & ~0o022)
         return staging.publish(made, path)
 
 
@@ -224,7 +225,7 @@ def _new(folder: Path, name: str) -> tuple[Path, int]:
     """Make a staging folder and lock it; one that somebody takes for stale meanwhile is no loss."""
     while True:
         place = folder / f".{name}.{token_hex(4)}.tmp"
-        place.mkdir()
+        place.mkdir(mode=0o700)
         try:
             lock = _try_lock(place)
         except OSError as error:

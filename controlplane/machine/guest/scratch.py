@@ -37,8 +37,17 @@ _held: dict[int, int] = {}
 def guests_folder() -> Path:
     """The folder of all sessions of this user."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = runtime if runtime and os.access(runtime, os.W_OK) else tempfile.gettempdir()
+    place = runtime if runtime and _is_own(Path(runtime)) else tempfile.gettempdir()
     return Path(place) / f"nashbed-{os.geteuid()}"
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is this user's: `su` leaves root another's runtime folder."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
@@ -108,8 +117,7 @@ def make_private(folder: Path) -> None:
 
 def _require_own(folder: Path) -> None:
     """Others may write to the folder around it: refuse one that is theirs."""
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+    if not _is_own(folder):
         raise PrerequisiteError(
             f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR"
         )

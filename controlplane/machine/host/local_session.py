@@ -92,7 +92,7 @@ class LocalSession(Session):
             state = self._write_state()
         self._affinity = leave_cores(self._testbed.dataplane.cores)
         self._prepare_kernel(state)
-        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.scratch.mkdir(mode=0o700, exist_ok=True)
         namespaces.create(self.layout)
         self._register_ccas()
 

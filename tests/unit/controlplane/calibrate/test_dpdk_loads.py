@@ -114,6 +114,7 @@ def test_a_burst_is_typed_step_by_step() -> None:
 
 def test_the_flow_is_on_the_command_line() -> None:
     args = arguments(TESTPMD_BURST, "nbs0", "02:6e:62:00:00:02")
+    assert "--no-telemetry" in args  # a socket that answers
     assert "--tx-ip=10.64.0.1,10.65.0.1" in args
     assert "--tx-udp=10000,5001" in args
     assert "--eth-peer=0,02:6e:62:00:00:02" in args

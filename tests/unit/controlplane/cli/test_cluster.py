@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 
@@ -246,13 +246,13 @@ def intrusions(kept: Path, ports: list[int]) -> dict[str, str]:
     for port in ports:
         for scheme in ("tcp", "tls"):
             plain = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-            try:
+            answer = b""
+            with suppress(OSError):  # an alert of TLS among them
                 there = context.wrap_socket(plain) if scheme == "tls" else plain
                 there.sendall(bytes(64))
-                answer = repr(there.recv(64)) if scheme == "tls" else "refused"
-            except (OSError, ssl.SSLError):
-                answer = "refused"
-            said[f"{scheme}://:{port}"] = "refused" if answer == "b''" else answer
+                answer = there.recv(64)
+            refused = answer == b"" or answer.startswith(b"\x15\x03")
+            said[f"{scheme}://:{port}"] = "refused" if refused else repr(answer)
     return said
 
 

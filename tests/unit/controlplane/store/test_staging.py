@@ -170,6 +170,18 @@ def test_writers_and_cleaners_at_once_lose_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == ["t"]
 
 
+def test_what_is_replaced_as_a_whole_nobody_else_writes(tmp_path: Path) -> None:
+    for umask, mode in ((0o000, 0o644), (0o002, 0o644), (0o077, 0o600)):
+        before = os.umask(umask)
+        try:
+            path = write_whole(tmp_path / "t", "")
+            with staging.Staging(tmp_path, "t") as made:
+                assert made.place.stat().st_mode & 0o777 == 0o700
+        finally:
+            os.umask(before)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_scratch_folders_of_killed_processes_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

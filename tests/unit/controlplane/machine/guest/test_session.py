@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -272,6 +273,14 @@ def test_a_folder_of_somebody_elses_is_refused(place: Path, tmp_path: Path) -> N
     guests_folder().symlink_to(tmp_path)
     with pytest.raises(HostError, match="not a folder of this user"):
         open_scratch(guests_folder(), "ab12", tmp_path)
+
+
+def test_the_runtime_folder_of_another_user_is_not_taken(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert guests_folder().parent == place
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert guests_folder() == Path(tempfile.gettempdir()) / f"nashbed-{os.getuid() + 1}"
 
 
 def test_a_path_too_long_for_sockets_is_refused(place: Path, tmp_path: Path) -> None:
