@@ -29,7 +29,8 @@ def main() -> NoReturn:
     """Run the command line and exit."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop_once)
-    os.umask(os.umask(0o077) | 0o022)  # whoever writes to what root runs is root
+    # Whoever writes to what root runs is root; a group may share what its members make.
+    os.umask(os.umask(0o077) | (0o022 if os.geteuid() == 0 else 0o002))
     output = open_streams()
     code = run(sys.argv[1:])
     sys.exit(_told(output, code))
