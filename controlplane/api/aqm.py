@@ -10,13 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nashbed.controlplane.aqm.check import DisciplineVerdict, LoadVerdict, check_discipline
-from nashbed.controlplane.aqm.judging import CHECKS
-from nashbed.controlplane.contract.disciplines import DISCIPLINES, SUFFIX, own_name
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.queues import POLICIES, TITLES
-from nashbed.controlplane.machine.aqm.loadable import written
-from nashbed.controlplane.machine.aqm.tool import ParameterAbout
+from nashbed.controlplane.machine.c_files.aqm_check import (
+    DisciplineVerdict,
+    LoadVerdict,
+    check_discipline,
+)
+from nashbed.controlplane.machine.c_files.aqm_judging import CHECKS
+from nashbed.controlplane.machine.c_files.aqm_tool import ParameterAbout
+from nashbed.controlplane.machine.c_files.kinds import DISCIPLINE
+from nashbed.controlplane.machine.c_files.loadable import written
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
@@ -94,12 +98,8 @@ def new(name: str, folder: str | Path = ".", *, memory: bool = False) -> Path:
     Raises:
         ConfigError: There is such a file, or its name cannot be a discipline's.
     """
-    file = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
-    try:
-        own_name(str(file))
-    except ValueError as error:
-        raise ConfigError(str(error).removeprefix("file: ")) from error
-    return write_template(MEMORY_TEMPLATE if memory else TEMPLATE, file, Path(folder))
+    template = MEMORY_TEMPLATE if memory else TEMPLATE
+    return write_template(template, DISCIPLINE.file(name), Path(folder))
 
 
 def check(

@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.queues import TITLES
-from nashbed.controlplane.machine.aqm import tool
+from nashbed.controlplane.machine.c_files import aqm_tool as tool
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, MEMORY_TEMPLATE
 
 needs_tool = pytest.mark.skipif(

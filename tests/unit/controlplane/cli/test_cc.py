@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cca import check as check_module
 from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.machine.c_files import cc_check as check_module
 from nashbed.controlplane.machine.paths import CCA_SIMULATOR, CCA_TEMPLATE
 
 needs_simulator = pytest.mark.skipif(
