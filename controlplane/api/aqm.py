@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.queues import POLICIES, TITLES
@@ -24,6 +25,7 @@ from nashbed.controlplane.machine.c_files.loadable import written
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
+from pydantic import PlainSerializer
 
 from .files import write_template
 from .steps import ShowStep, show_nothing
@@ -33,6 +35,7 @@ __all__ = [
     "HEADERS",
     "MEMORY_TEMPLATE",
     "TEMPLATE",
+    "Defaults",
     "DisciplineVerdict",
     "LoadVerdict",
     "ParameterAbout",
@@ -45,6 +48,13 @@ __all__ = [
 ]
 
 
+Defaults = Annotated[
+    dict[str, str | None],
+    PlainSerializer(lambda have: [{"name": name, "default": have[name]} for name in have]),
+]
+"""Parameter -> default as a scenario has it; None: none, or it follows from the buffer."""
+
+
 @dataclass(frozen=True)
 class ShippedDiscipline:
     """A queue discipline, or a policy of shared memory, that nashbed brings along.
@@ -53,14 +63,13 @@ class ShippedDiscipline:
         name: Its name in a scenario.
         title: Its name for people.
         about: What it does, and where it is from.
-        parameters: Parameter -> default as a scenario has it; None: none, or it follows from the
-            buffer.
+        parameters: Its parameters and their defaults.
     """
 
     name: str
     title: str
     about: str
-    parameters: dict[str, str | None]
+    parameters: Defaults
 
 
 def shipped() -> tuple[ShippedDiscipline, ...]:

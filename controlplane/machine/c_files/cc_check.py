@@ -171,9 +171,12 @@ def _simulated(cca: CFile, shared: Path, show: ShowStep) -> list[CcaBehaviour]:
     def run(where: SimulatedBottleneck, flows: tuple[str, ...]) -> Simulation:
         return simulate(where, [str(shared) if flow == OWN else flow for flow in flows])
 
+    def on(path: tuple[Rate, Duration]) -> CcaBehaviour:
+        return behaviour_on(*path, run)
+
     found = []
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for done, each in enumerate(pool.map(lambda path: behaviour_on(*path, run), PATHS)):
+        for done, each in enumerate(pool.map(on, PATHS)):
             found.append(each)
             show(f"simulating {cca.name}", done + 1, len(PATHS))
     return found
