@@ -146,10 +146,6 @@ CHECKS: dict[str, Callable[[Passage], str]] = {
 
 
 def problems_of(passage: Passage) -> dict[str, str]:
-    """What is wrong, by the name of the check; nothing where all holds.
-
-    Args:
-        passage: Packets that went through a queue.
-    """
+    """What is wrong, by the name of the check; nothing where all holds."""
     found = {name: check(passage) for name, check in CHECKS.items()}
     return {name: problem for name, problem in found.items() if problem}

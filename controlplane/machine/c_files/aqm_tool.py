@@ -108,13 +108,7 @@ def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[t
 
 
 def check(name: str, parameters: Mapping[str, float], rate_bps: int, limit: Limit) -> None:
-    """Ask whether one of our disciplines takes its parameters where it is to be.
-
-    Args:
-        name: The discipline.
-        parameters: Its parameters, in machine units.
-        rate_bps: Rate of the line, in bit/s.
-        limit: The queue's hard limit.
+    """Ask whether one of our disciplines takes its parameters, in machine units, on a line.
 
     Raises:
         ConfigError: It does not; why.

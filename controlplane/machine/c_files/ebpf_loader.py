@@ -119,9 +119,6 @@ class RegisteredCcas:
 def try_loading(made: CObject) -> None:
     """Register a CCA with this machine's kernel and unregister it at once.
 
-    Args:
-        made: Its eBPF object.
-
     Raises:
         ConfigError: The kernel refuses it; the verifier's answer in a few lines.
         HostError: This user may not register one, or nashbed-cc fails.
@@ -169,12 +166,7 @@ def read_refusal(log: Sequence[str]) -> Refusal:
 
 
 def refusal_text(name: str, refused: CcaRefused) -> str:
-    """One message about a CCA that the kernel does not take.
-
-    Args:
-        name: The CCA.
-        refused: What nashbed-cc says.
-    """
+    """One message about a CCA that the kernel does not take."""
     if refused.reason == "verifier":
         return f"{name}: the verifier refuses it: {refusal_line(refused)}"
     rename = "; rename the file" if refused.reason == "name_taken" else ""

@@ -39,10 +39,6 @@ def module_of(kernel: GuestKernel, cca: CFile) -> Path:
     A kernel's modules are built one at a time, whoever wants them; a module that is there is
     complete. Where the files are does not show in its bytes.
 
-    Args:
-        kernel: The kernel.
-        cca: The CCA.
-
     Raises:
         ConfigError: It does not compile; the message has the compiler's first error.
         HostError: It cannot be built on this machine, or with what is kept of the kernel.

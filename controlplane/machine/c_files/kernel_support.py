@@ -107,10 +107,7 @@ def require_free_names(ccas: Sequence[CFile]) -> None:
 
 
 def require_ccas(ccas: Sequence[CFile]) -> None:
-    """Check that this machine can run CCAs in real time.
-
-    Args:
-        ccas: Those that its kernel does not have.
+    """Check that this machine can run CCAs in real time that its kernel does not have.
 
     Raises:
         HostError: Something is missing; one line for each, with what to do.

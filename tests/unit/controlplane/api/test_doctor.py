@@ -252,6 +252,7 @@ def test_what_killed_processes_were_writing_is_told_and_removed(
     places = (
         tmp_path / "sessions", tmp_path / "run", kernels, kernels / "6.1.7-d" / "modules",
         kernels.parent / "controls" / "k",
+        kernels.parent / "disciplines" / "k",
     )  # fmt: skip
     left = [place / ".ab12.json.0123abcd.tmp" for place in places]
     left.append(tmp_path / "tmp" / ".nashbed-work.0123abcd.tmp")
