@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from nashbed.controlplane.aqm.check import DisciplineVerdict, LoadVerdict, check_discipline
-from nashbed.controlplane.aqm.judging import CHECKS
-from nashbed.controlplane.contract.disciplines import DISCIPLINES, SUFFIX, own_name
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.queues import POLICIES, TITLES
-from nashbed.controlplane.machine.aqm.loadable import written
-from nashbed.controlplane.machine.aqm.tool import ParameterAbout
+from nashbed.controlplane.machine.c_files.aqm_check import (
+    DisciplineVerdict,
+    LoadVerdict,
+    check_discipline,
+)
+from nashbed.controlplane.machine.c_files.aqm_judging import CHECKS
+from nashbed.controlplane.machine.c_files.aqm_tool import ParameterAbout
+from nashbed.controlplane.machine.c_files.kinds import DISCIPLINE
+from nashbed.controlplane.machine.c_files.loadable import written
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
+from pydantic import PlainSerializer
 
 from .files import write_template
 from .steps import ShowStep, show_nothing
@@ -29,6 +35,7 @@ __all__ = [
     "HEADERS",
     "MEMORY_TEMPLATE",
     "TEMPLATE",
+    "Defaults",
     "DisciplineVerdict",
     "LoadVerdict",
     "ParameterAbout",
@@ -41,6 +48,13 @@ __all__ = [
 ]
 
 
+Defaults = Annotated[
+    dict[str, str | None],
+    PlainSerializer(lambda have: [{"name": name, "default": have[name]} for name in have]),
+]
+"""Parameter -> default as a scenario has it; None: none, or it follows from the buffer."""
+
+
 @dataclass(frozen=True)
 class ShippedDiscipline:
     """A queue discipline, or a policy of shared memory, that nashbed brings along.
@@ -49,14 +63,13 @@ class ShippedDiscipline:
         name: Its name in a scenario.
         title: Its name for people.
         about: What it does, and where it is from.
-        parameters: Parameter -> default as a scenario has it; None: none, or it follows from the
-            buffer.
+        parameters: Its parameters and their defaults.
     """
 
     name: str
     title: str
     about: str
-    parameters: dict[str, str | None]
+    parameters: Defaults
 
 
 def shipped() -> tuple[ShippedDiscipline, ...]:
@@ -94,12 +107,8 @@ def new(name: str, folder: str | Path = ".", *, memory: bool = False) -> Path:
     Raises:
         ConfigError: There is such a file, or its name cannot be a discipline's.
     """
-    file = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
-    try:
-        own_name(str(file))
-    except ValueError as error:
-        raise ConfigError(str(error).removeprefix("file: ")) from error
-    return write_template(MEMORY_TEMPLATE if memory else TEMPLATE, file, Path(folder))
+    template = MEMORY_TEMPLATE if memory else TEMPLATE
+    return write_template(template, DISCIPLINE.file(name), Path(folder))
 
 
 def check(

@@ -10,11 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nashbed.controlplane.cca.check import LOSSES_PPM, CcaBehaviour, CcaVerdict, check_cca
-from nashbed.controlplane.cca.shipped import ShippedCca, shipped_ccas
-from nashbed.controlplane.contract.cca import SUFFIX, cca_name
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.machine.cca.checks import kernels_own_ccas
+from nashbed.controlplane.machine.c_files.cc_check import (
+    LOSSES_PPM,
+    CcaBehaviour,
+    CcaVerdict,
+    check_cca,
+)
+from nashbed.controlplane.machine.c_files.kernel_support import kernels_own_ccas
+from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.c_files.shipped import ShippedCca, shipped_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
 
 from .files import write_template
@@ -56,14 +61,10 @@ def new(name: str, folder: str | Path = ".") -> Path:
     Raises:
         ConfigError: There is such a file, or its name cannot be a CCA's.
     """
-    file = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
-    try:
-        known_as = cca_name(file.name)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-    if known_as in kernels_own_ccas():
+    file = CCA.file(name)
+    if file.stem in kernels_own_ccas():
         raise ConfigError(
-            f"{known_as}: the kernel has a congestion control of this name; take another"
+            f"{file.stem}: the kernel has a congestion control of this name; take another"
         )
     return write_template(TEMPLATE, file, Path(folder))
 

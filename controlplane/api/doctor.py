@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane import targets
-from nashbed.controlplane.config import available_ccas, load_testbed
-from nashbed.controlplane.contract.cca import read_cca
+from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.errors import HostError, NashbedError
-from nashbed.controlplane.machine.cca import checks as cca_checks
-from nashbed.controlplane.machine.cca.loader import try_loading
-from nashbed.controlplane.machine.cca.objects import PACKAGES, find_clang, object_of
+from nashbed.controlplane.machine.c_files import kernel_support
+from nashbed.controlplane.machine.c_files.ebpf_loader import try_loading
+from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.c_files.objects import PACKAGES, ebpf_object, find_clang
 from nashbed.controlplane.machine.guest.kernel import YAMA_SCOPE, require_memory, require_tracing
 from nashbed.controlplane.machine.guest.memory import MEMORY_FOLDER
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
@@ -30,7 +30,6 @@ from nashbed.controlplane.machine.host.programs import p4_runs_as
 from nashbed.controlplane.machine.host.runs import STATE_DIR, admission, read_states
 from nashbed.controlplane.machine.kernels.cache import built_kernels, find_kernel
 from nashbed.controlplane.machine.paths import (
-    CCA_FOLDER,
     CCA_SIMULATOR,
     CCA_TEMPLATE,
     DATAPLANE,
@@ -203,7 +202,7 @@ def _native() -> DoctorCheck:
 
 
 def _ccas() -> DoctorCheck:
-    have = available_ccas()
+    have = kernel_support.available_ccas()
     missing = [name for name in WANTED_CCAS if name not in have]
     remedy = f"scenarios with {', '.join(missing)} are refused; try e.g. `modprobe tcp_bbr`"
     return DoctorCheck("congestion controls", not missing, ", ".join(have), False, remedy)
@@ -302,11 +301,11 @@ def simple_switch() -> DoctorCheck:
 def ebpf_checks() -> list[DoctorCheck]:
     """Whether CCAs of eBPF can be used; the kernel's own need none of it."""
     looks: dict[str, tuple[Callable[[], str], str]] = {
-        "kernel": (cca_checks.release, NO_EBPF),
-        "BTF": (cca_checks.btf, NO_EBPF),
-        "BPF JIT": (cca_checks.jit, NO_EBPF),
-        "capabilities": (cca_checks.capabilities, NO_EBPF),
-        "optmem_max": (cca_checks.optmem, NO_EBPF),
+        "kernel": (kernel_support.release, NO_EBPF),
+        "BTF": (kernel_support.btf, NO_EBPF),
+        "BPF JIT": (kernel_support.jit, NO_EBPF),
+        "capabilities": (kernel_support.capabilities, NO_EBPF),
+        "optmem_max": (kernel_support.optmem, NO_EBPF),
         "clang": (_clang, "congestion controls of your own are refused in real time"),
         "simulator": (_simulator, "`nashbed cc check` cannot be used"),
         "trial load": (_trial_load, NO_EBPF),
@@ -330,10 +329,10 @@ def _simulator() -> str:
 
 def _trial_load() -> str:
     """Register the template with the kernel and unregister it at once."""
-    problems = cca_checks.kernel_problems()
+    problems = kernel_support.kernel_problems()
     if problems:
         raise HostError(problems[0])
-    made = object_of(read_cca(CCA_TEMPLATE, CCA_FOLDER))
+    made = ebpf_object(CCA.read(CCA_TEMPLATE))
     try_loading(made)
     return f"{made.path.name}, {made.made_by}"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from nashbed.controlplane.contract.certificate import Standing
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.plan import Plan
+from nashbed.controlplane.machine.c_files.finding import find_ccas
 from nashbed.controlplane.plan.estimates import speed_ups
-from nashbed.controlplane.run.cca import ccas_of
 from nashbed.controlplane.run.planning import plan_run, preview_run
 from nashbed.controlplane.run.standing import standing
 from nashbed.controlplane.study import adaptive
@@ -110,6 +110,6 @@ def preview(
         standing(bed),
         there,
         preview_run(planned, bed.model),
-        {cca.name: str(cca.source) for cca in ccas_of(loaded, bed)},
+        {cca.name: str(cca.source) for cca in find_ccas(loaded, bed)},
         trial_lengths(loaded.model, planned, on_step) if lengths else None,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from nashbed.controlplane.config import Loaded
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
 from nashbed.controlplane.machine.host.preflight import require_disk
 from nashbed.controlplane.machine.host.runs import OnWait
 from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
@@ -23,7 +24,6 @@ from nashbed.controlplane.run.active_run import (
     resumed_run,
     testbed_of,
 )
-from nashbed.controlplane.run.cca import ccas_of, require_strategies
 from nashbed.controlplane.run.dispatcher import TrialPlace, watch
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.progress import Running, Snapshot, TimeLeft
@@ -261,7 +261,7 @@ def start(
         else:
             planned = plan_run(loaded, bed, adaptive.expect)
             held.enter_context(machine_for(bed.model, folder, on_wait))
-            check_host(bed.model, folder, needed_disk_bytes(planned), ccas_of(loaded, bed))
+            check_host(bed.model, folder, needed_disk_bytes(planned), find_ccas(loaded, bed))
         active = new_run(folder, loaded, bed, planned, adaptive.make_chooser)
         return RunInProgress(active, held.pop_all(), place and place[0])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from ..config import available_ccas, check_strategies
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import CoreShares
 from ..contract.errors import ConfigError, HostError
@@ -13,6 +12,8 @@ from ..contract.messages.dataplane import SharedCounters
 from ..contract.model import ContractModel, JsonObject
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
+from ..machine.c_files.finding import check_strategies
+from ..machine.c_files.kernel_support import available_ccas
 from ..machine.host.counters import CpuTime
 from ..machine.log import ShowStep
 from ..machine.sessions import check_host

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from nashbed import aqm
 from nashbed.aqm import (
     CHECKS,
+    Defaults,
     DisciplineVerdict,
     LoadVerdict,
     ParameterAbout,
@@ -19,13 +19,12 @@ from nashbed.aqm import (
 from rich.table import Table
 
 from ..contract.errors import EXIT_CONFIG, EXIT_OK
-from ..contract.model import ContractModel, JsonAnswer
+from ..contract.model import JsonAnswer
 from .console import as_text, step_display
-from .options import AsJson, answer, new_app
+from .options import AsJson, CSource, NewName, WrittenFile, answer, new_app
 
 EPILOG = """Example: nashbed aqm new mine; nashbed aqm check mine.c; then `discipline: ./mine.c`
 in the bottleneck of a scenario beside it, and nashbed run the scenario."""
-DisciplineSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
 REPEATABLE = "repeatability"
 EVERY_CHECK = (*CHECKS, REPEATABLE)
 COLUMNS = ("load", "left", "dropped", "marked", "mean delay", "verdict")
@@ -35,39 +34,6 @@ app = new_app(
     epilog=EPILOG,
     no_args_is_help=True,
 )
-
-
-@app.callback()
-def _commands() -> None:
-    """Queue disciplines: list ours, write and check your own in one C file."""
-
-
-class ParameterAnswer(ContractModel):
-    """A parameter of a discipline.
-
-    Attributes:
-        name: Its name in a scenario.
-        default: Its default, as a scenario has it; null: none, or it follows from the buffer.
-    """
-
-    name: str
-    default: str | None
-
-
-class DisciplineAnswer(ContractModel):
-    """A discipline that nashbed brings along.
-
-    Attributes:
-        name: Its name in a scenario.
-        title: Its name for people.
-        about: What it does, and where it is from.
-        parameters: Its parameters.
-    """
-
-    name: str
-    title: str
-    about: str
-    parameters: tuple[ParameterAnswer, ...]
 
 
 class DisciplinesAnswer(JsonAnswer):
@@ -80,40 +46,8 @@ class DisciplinesAnswer(JsonAnswer):
     """
 
     ok: bool = True
-    disciplines: tuple[DisciplineAnswer, ...]
-    memory: tuple[DisciplineAnswer, ...]
-
-
-class WrittenDiscipline(JsonAnswer):
-    """What `nashbed aqm new` answers.
-
-    Attributes:
-        ok: True.
-        file: The file that was written.
-    """
-
-    ok: bool = True
-    file: str
-
-
-class CheckedLoad(ContractModel):
-    """What came of a load.
-
-    Attributes:
-        load: What its packets are like.
-        departed: Packets that left.
-        dropped: Those that were dropped.
-        marked: Those that left with a mark.
-        mean_delay_ms: Mean time in the queue of those that left.
-        problems: Name of a check that failed -> what is wrong.
-    """
-
-    load: str
-    departed: int
-    dropped: int
-    marked: int
-    mean_delay_ms: float
-    problems: dict[str, str]
+    disciplines: tuple[ShippedDiscipline, ...]
+    memory: tuple[ShippedDiscipline, ...]
 
 
 class CheckedDiscipline(JsonAnswer):
@@ -132,24 +66,21 @@ class CheckedDiscipline(JsonAnswer):
     name: str
     digest: str
     object_from: str
-    parameters: tuple[ParameterAnswer, ...]
-    loads: tuple[CheckedLoad, ...]
+    parameters: Defaults
+    loads: tuple[LoadVerdict, ...]
 
 
 @app.command("list", epilog="Example: nashbed aqm list --json")
 def list_disciplines(as_json: AsJson = False) -> int:
     """List the queue disciplines and the policies of shared memory that nashbed brings along."""
-    said = DisciplinesAnswer(
-        disciplines=tuple(map(_described, aqm.shipped())),
-        memory=tuple(map(_described, aqm.policies())),
-    )
+    said = DisciplinesAnswer(disciplines=aqm.shipped(), memory=aqm.policies())
     answer(said, as_json, "" if as_json else list_text(said))
     return EXIT_OK
 
 
 @app.command(epilog="Example: nashbed aqm new mine")
 def new(
-    name: Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")],
+    name: NewName,
     memory: Annotated[
         bool, typer.Option("--memory", help="A policy of the memory that queues share.")
     ] = False,
@@ -159,12 +90,12 @@ def new(
     path = aqm.new(name, memory=memory)
     header = f"{aqm.HEADERS}/{'memory' if memory else 'aqm'}.h"
     text = f"wrote {path}; it includes {header}; try: nashbed aqm check {path}"
-    answer(WrittenDiscipline(file=str(path)), as_json, text)
+    answer(WrittenFile(file=str(path)), as_json, text)
     return EXIT_OK
 
 
 @app.command(epilog="Example: nashbed aqm check mine.c --json")
-def check(source: DisciplineSource, as_json: AsJson = False) -> int:
+def check(source: CSource, as_json: AsJson = False) -> int:
     """Compile a queue discipline, send packets through it, and judge what it does with them.
 
     A policy of shared memory is tried with four queues, which packets are for by their flow.
@@ -193,13 +124,14 @@ def list_text(said: DisciplinesAnswer) -> str:
     )
 
 
-def _listed(title: str, each_of: Sequence[DisciplineAnswer]) -> str:
+def _listed(title: str, all_of: Sequence[ShippedDiscipline]) -> str:
     table = Table(title=title)
     for name in ("name", "what", "parameters"):
         table.add_column(name)
-    for each in each_of:
+    for each in all_of:
         parameters = (
-            p.name if p.default is None else f"{p.name} {p.default}" for p in each.parameters
+            name if default is None else f"{name} {default}"
+            for name, default in each.parameters.items()
         )
         table.add_row(each.name, each.about, ", ".join(parameters))
     return as_text(table)
@@ -245,33 +177,8 @@ def _checked(verdict: DisciplineVerdict) -> CheckedDiscipline:
         name=verdict.own.name,
         digest=verdict.own.digest,
         object_from=verdict.made_by,
-        parameters=tuple(
-            ParameterAnswer(name=each.name, default=_own_default(each))
-            for each in verdict.about.parameters
-        ),
-        loads=tuple(
-            CheckedLoad(
-                load=each.load.name,
-                departed=each.departed,
-                dropped=each.dropped,
-                marked=each.marked,
-                mean_delay_ms=each.mean_delay_ms,
-                problems=each.problems,
-            )
-            for each in verdict.loads
-        ),
-    )
-
-
-def _described(discipline: ShippedDiscipline) -> DisciplineAnswer:
-    return DisciplineAnswer(
-        name=discipline.name,
-        title=discipline.title,
-        about=discipline.about,
-        parameters=tuple(
-            ParameterAnswer(name=name, default=default)
-            for name, default in discipline.parameters.items()
-        ),
+        parameters={each.name: _own_default(each) for each in verdict.about.parameters},
+        loads=verdict.loads,
     )
 
 

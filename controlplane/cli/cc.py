@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,14 +14,13 @@ from ..contract.errors import EXIT_OK
 from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
 from .console import as_text, step_display
-from .options import AsJson, RunFolder, answer, new_app
+from .options import AsJson, CSource, NewName, RunFolder, WrittenFile, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
 
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
-CcaSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
 PPM_PER_PERCENT = 10_000
 COLUMNS = (
     *("rate", "base RTT", "share of link", "queue", "lost"),
@@ -42,11 +40,6 @@ app = new_app(
 )
 
 
-@app.callback()
-def _commands() -> None:
-    """Congestion controls in one C file: list, write, check and compare them."""
-
-
 class CcasAnswer(JsonAnswer):
     """What `nashbed cc list` answers.
 
@@ -57,18 +50,6 @@ class CcasAnswer(JsonAnswer):
 
     ok: bool = True
     controls: tuple[ShippedCca, ...]
-
-
-class WrittenCca(JsonAnswer):
-    """What `nashbed cc new` answers.
-
-    Attributes:
-        ok: True.
-        file: The file that was written.
-    """
-
-    ok: bool = True
-    file: str
 
 
 class CheckedCca(JsonAnswer):
@@ -103,19 +84,16 @@ def list_ccas(as_json: AsJson = False) -> int:
 
 
 @app.command(epilog="Example: nashbed cc new mycc")
-def new(
-    name: Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")],
-    as_json: AsJson = False,
-) -> int:
+def new(name: NewName, as_json: AsJson = False) -> int:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
     path = cc.new(name)
     text = f"wrote {path}; it includes {cc.TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer(WrittenCca(file=str(path)), as_json, text)
+    answer(WrittenFile(file=str(path)), as_json, text)
     return EXIT_OK
 
 
 @app.command(epilog="Example: nashbed cc check mycc.c --json")
-def check(source: CcaSource, as_json: AsJson = False) -> int:
+def check(source: CSource, as_json: AsJson = False) -> int:
     """Compile a congestion control, load it if this machine can, and show what it does.
 
     It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ..contract.c_files import c_sources
-from ..contract.cca import CcaFile, read_cca
+from ..contract.c_files import CFile
 from ..contract.errors import (
     ConfigError,
     HostError,
@@ -28,8 +27,7 @@ from ..contract.manifest import LabFacts, TestbedFacts
 from ..contract.model import ContractModel, Name
 from ..contract.plan import PlannedTrial
 from ..contract.trial import RanOn
-from ..machine.cca.objects import is_shipped
-from ..machine.paths import CCA_FOLDER
+from ..machine.c_files.kinds import CCA, is_shipped
 from ..run.active_run import ActiveRun
 from ..store.errors import DiskFullError
 from .identity import Identity, identity_here
@@ -64,7 +62,7 @@ class CcaSource(ContractModel):
     Attributes:
         name: What flows ask for.
         source: Its own file, one of `files`.
-        digest: As in `CcaFile`.
+        digest: As in `CFile`.
         files: Path within a folder -> content, a character for each byte; empty of one that nashbed
             brings along.
     """
@@ -149,16 +147,15 @@ def run_name(path: Path) -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:12]
 
 
-def _source(cca: CcaFile) -> CcaSource:
+def _source(cca: CFile) -> CcaSource:
     files: dict[str, str] = {}
     if not is_shipped(cca):
-        sources = c_sources(cca.source, CCA_FOLDER).items()
-        own = {n: f for n, f in sources if not f.is_relative_to(CCA_FOLDER.resolve())}
+        own = CCA.own_sources(cca)
         files = {name: file.read_bytes().decode(BYTES) for name, file in own.items()}
     return CcaSource(name=cca.name, source=cca.source.name, digest=cca.digest, files=files)
 
 
-def unpacked_ccas(sources: Sequence[CcaSource], folder: Path) -> tuple[CcaFile, ...]:
+def unpacked_ccas(sources: Sequence[CcaSource], folder: Path) -> tuple[CFile, ...]:
     """The CCAs of a bundle, as files.
 
     Args:
@@ -187,13 +184,13 @@ def unpacked_files(files: Mapping[str, str], folder: Path) -> dict[str, Path]:
     return placed
 
 
-def _unpacked(source: CcaSource, folder: Path) -> CcaFile:
+def _unpacked(source: CcaSource, folder: Path) -> CFile:
     for name, text in source.files.items():
         _refuse_outside(name, source.files)
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode(BYTES))
-    cca = read_cca((folder if source.files else CCA_FOLDER) / source.source, CCA_FOLDER)
+    cca = CCA.read((folder if source.files else CCA.headers) / source.source)
     if cca.digest != source.digest:
         raise ConfigError(
             f"{source.name}: the client has another version of it ({source.digest[:12]}) than "

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..config import Loaded, load_testbed, parse_scenario, parse_testbed
-from ..contract.cca import CcaFile
+from ..contract.c_files import CFile
 from ..contract.errors import HostError, InternalError
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.testbed import Testbed
@@ -35,7 +35,7 @@ from ..run.trial_runner import TrialRunner
 from ..store.run_directory import RunDirectory
 from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_ccas, unpacked_files
 
-CheckHost = Callable[[Testbed, Path, int, Sequence[CcaFile]], None]
+CheckHost = Callable[[Testbed, Path, int, Sequence[CFile]], None]
 Reserve = Callable[[str], AbstractContextManager[None]]
 _ONE_RUN = threading.Lock()
 """Held by the run that has this process' testbed: `reserved` keeps other processes away."""

@@ -1,15 +1,53 @@
-"""A C file of a user's, and all that it includes: what a congestion control or a discipline is."""
+"""A congestion control, a queue discipline or a policy of shared memory, each in one C file."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import ConfigError
 
+SUFFIX = ".c"
+"""Suffix of a C file: a strategy, a discipline or a policy that ends in it is a path."""
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+"""The kernel keeps 15 characters of a congestion control's name."""
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CFile:
+    """What is in one C file.
+
+    Attributes:
+        name: Its name, the file's stem: what flows ask for by TCP_CONGESTION, or a discipline's.
+        source: The C file.
+        digest: SHA-256 of the file and of all that it includes by name in quotes, our headers
+            among them, in hexadecimal.
+    """
+
+    name: str
+    source: Path
+    digest: str
+
+
+def cca_name(file: str) -> str:
+    """The name of the CCA in a file; raises ValueError where the kernel could not have one."""
+    if problem := name_problem(file, "congestion control"):
+        raise ValueError(problem)
+    return Path(file).stem
+
+
+def name_problem(file: str, what: str) -> str:
+    """Why what is in a C file cannot have its name; empty: it can."""
+    if _NAME.fullmatch(Path(file).stem):
+        return ""
+    return (
+        f"{file}: a {what} has the name of its file, at most 15 of a-z, 0-9 and _ of which the "
+        "first is a letter; rename the file"
+    )
 
 
 def c_digest(source: Path, headers: Path) -> str:

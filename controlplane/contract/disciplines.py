@@ -23,13 +23,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from .c_files import SUFFIX, name_problem
 from .model import ContractModel, JsonObject
 from .units import Duration, Share, Size
 
-SUFFIX = ".c"
-"""Suffix of a user's own discipline: a name that ends in it is a path."""
-OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
-"""Name of a user's own discipline, which is its file's stem."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 Value = bool | int | float | str
 """A parameter's value, as a data plane is told it; of a user's own also as it was written."""
@@ -402,11 +399,8 @@ def own_name(file: str) -> str:
     path = PurePath(file)
     if path.suffix != SUFFIX:
         raise ValueError(f"file: {file}: is no C file; write a path such as ./mine.c")
-    if not OWN_NAME.fullmatch(path.stem):
-        raise ValueError(
-            f"file: {file}: a discipline has the name of its file, at most 15 of a-z, 0-9 and _ of "
-            "which the first is a letter; rename the file"
-        )
+    if problem := name_problem(file, "discipline"):
+        raise ValueError(f"file: {problem}")
     if path.stem in DISCIPLINES:
         raise ValueError(f"file: {file}: nashbed has a {path.stem} of its own; rename the file")
     return path.stem

@@ -19,9 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from .c_files import SUFFIX
 from .disciplines import (
     DROPTAIL,
-    SUFFIX,
     DisciplineProgram,
     DisciplineSpec,
     OrName,

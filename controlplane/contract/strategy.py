@@ -6,8 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 
-from .cca import SUFFIX as CCA_SUFFIX
-from .cca import cca_name
+from .c_files import SUFFIX, cca_name
 from .course import StrategyName
 
 
@@ -33,7 +32,7 @@ class CcaInFile(str):
 
 def _strategy_name(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """A CCA that is written as the path of its file has the file's name from here on."""
-    if isinstance(value, str) and value.endswith(CCA_SUFFIX):
+    if isinstance(value, str) and value.endswith(SUFFIX):
         return CcaInFile(check(cca_name(value)), value)
     return check(value) if not isinstance(value, CcaInFile) else value
 

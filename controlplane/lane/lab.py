@@ -9,13 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..contract.c_files import CFile
 from ..contract.errors import is_repeatable
 from ..contract.manifest import LabFacts
 from ..contract.messages.dataplane import Hello
-from ..contract.own_discipline import OwnDiscipline
 from ..contract.target import LaneProgram
 from ..contract.testbed import Testbed
-from ..machine.aqm.loadable import loadable_bottleneck
+from ..machine.c_files.loadable import loadable_bottleneck
 from ..machine.guest.kernel import GUEST_MEMORY_BYTES
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.host.session import MakeSession, Session, SessionRequest
@@ -41,7 +41,7 @@ class Lab:
     session: Session
     target: Target
     hello: Hello
-    disciplines: tuple[OwnDiscipline, ...] = ()
+    disciplines: tuple[CFile, ...] = ()
 
     @property
     def epoch_ns(self) -> int:
@@ -72,7 +72,7 @@ def open_lab(
     session: Session,
     testbed: Testbed,
     artefact: Path,
-    disciplines: tuple[OwnDiscipline, ...] = (),
+    disciplines: tuple[CFile, ...] = (),
 ) -> Lab:
     """Open a session and load the target; gives everything back when that fails."""
     target = make_target(session, testbed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..contract.cca import CcaFile
+from ..contract.c_files import CFile
 from ..contract.testbed import Testbed
 from .guest.kernel import check_guests
 from .guest.session import GuestSession
@@ -22,7 +22,7 @@ def local_session(request: SessionRequest) -> Session:
 
 
 def check_host(
-    testbed: Testbed, folder: Path, needed_bytes: int, ccas: Sequence[CcaFile] = ()
+    testbed: Testbed, folder: Path, needed_bytes: int, ccas: Sequence[CFile] = ()
 ) -> None:
     """Check everything that a run needs of the machine, before its run directory is made.
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import Loaded, load_testbed
-from ..contract.cca import CcaFile
+from ..contract.c_files import CFile
 from ..contract.errors import ConfigError
 from ..contract.manifest import Manifest
-from ..contract.own_discipline import OwnDiscipline
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
+from ..machine.c_files.finding import find_ccas, find_disciplines
+from ..machine.c_files.kept import keep_ccas, keep_disciplines, kept_ccas, kept_disciplines
 from ..machine.host.runs import id_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
-from .cca import ccas_of, keep_ccas, kept_ccas
-from .disciplines import keep_disciplines, kept_disciplines, own_disciplines_of
 from .manifest import Status, new_manifest, with_status
 from .named_files import keep_files, load_kept
 from .standing import standing
@@ -49,8 +48,8 @@ class ActiveRun:
     plan: Plan
     manifest: Manifest
     work: Work
-    ccas: tuple[CcaFile, ...] = ()
-    disciplines: tuple[OwnDiscipline, ...] = ()
+    ccas: tuple[CFile, ...] = ()
+    disciplines: tuple[CFile, ...] = ()
     damaged: tuple[str, ...] = ()
 
     @property
@@ -87,7 +86,7 @@ def new_run(
         choose: Makes the chooser of an adaptive run.
     """
     certificate = standing(testbed)
-    ccas, disciplines = ccas_of(scenario, testbed), own_disciplines_of(scenario)
+    ccas, disciplines = find_ccas(scenario, testbed), find_disciplines(scenario)
     directory = create(results, scenario, testbed, plan)
     kept = keep_ccas(directory.path, ccas)
     queues = keep_disciplines(directory.path, disciplines)

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..config import Loaded, check_utility
-from ..contract.cca import CcaFile
+from ..contract.c_files import CFile
 from ..contract.errors import ConfigError
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import MIB, Testbed
+from ..machine.c_files.finding import find_ccas, find_disciplines, require_strategies
+from ..machine.c_files.loadable import require_disciplines
 from ..machine.guest.memory import MemoryRoom, memory_room
 from ..machine.kernels.cache import find_kernel
 from ..plan.estimates import UNLIMITED, guest_takes_bytes
 from ..plan.planner import Expect, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
-from .cca import ccas_of, require_strategies
-from .disciplines import own_disciplines_of, require_disciplines
 from .standing import EACH_SEAT, standing, with_capacity, with_seats
 
 
@@ -35,7 +35,7 @@ def plan_run(
         expect: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
-    ccas, own = ccas_of(scenario, testbed), own_disciplines_of(scenario)
+    ccas, own = find_ccas(scenario, testbed), find_disciplines(scenario)
     if own and seats is not None:
         raise ConfigError(
             f"{scenario.name}: discipline: {own[0].source.name} is a file of yours, and workers of "
@@ -49,7 +49,7 @@ def plan_run(
 def plan_with(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
-    ccas: Sequence[CcaFile],
+    ccas: Sequence[CFile],
     expect: Expect | None = None,
     seats: int | None = None,
 ) -> Plan:

@@ -12,7 +12,8 @@ from ..contract.messages.replay import ReplaySummary
 from ..contract.model import JsonObject
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
-from ..machine.aqm.loadable import loadable_bottleneck
+from ..machine.c_files.finding import find_disciplines
+from ..machine.c_files.loadable import loadable_bottleneck
 from ..machine.host.programs import run_dataplane
 from ..machine.paths import REPLAY, built, spec
 from ..plan.sweep import scenario_settings
@@ -22,7 +23,6 @@ from ..store.raw_files import LaneClock
 from ..store.staging import whole_folder
 from ..store.tables import write_counters
 from ..targets.dpdk import replay_config
-from .disciplines import own_disciplines_of
 
 RAW = CONSTANTS.postcards_file
 SUMMARY = CONSTANTS.summary_file
@@ -55,7 +55,7 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
             f"{scenario.name}: bottleneck: a capture has no common start, from which changes, a "
             "trace or a policer would count; use a scenario without"
         )
-    program = loadable_bottleneck(settings[0][1], own_disciplines_of(scenario))
+    program = loadable_bottleneck(settings[0][1], find_disciplines(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
         return _into(capture, replay_config(spec(), program), made)

@@ -8,9 +8,9 @@ from collections.abc import Generator
 from ..contract.errors import Interrupted, NashbedError
 from ..contract.manifest import Manifest
 from ..contract.trial import TrialRecord
+from ..machine.c_files.kept import with_objects
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
-from .cca import with_objects
 from .dispatcher import JobBook, TrialPlace, dispatch, watch
 from .manifest import with_guest_kernels, with_guest_programs
 from .progress import OnProgress, Snapshot

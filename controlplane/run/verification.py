@@ -16,6 +16,7 @@ from ..contract.manifest import Manifest
 from ..contract.plan import Plan
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
+from ..machine.c_files.kept import keep_ccas, keep_disciplines, kept_ccas, kept_disciplines
 from ..store.comparison import (
     Difference,
     RepeatedTrial,
@@ -26,8 +27,6 @@ from ..store.comparison import (
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
-from .cca import keep_ccas, kept_ccas
-from .disciplines import keep_disciplines, kept_disciplines
 from .dispatcher import TrialPlace
 from .manifest import new_manifest
 from .named_files import keep_files, load_kept

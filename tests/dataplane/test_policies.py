@@ -6,23 +6,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.own_discipline import OwnDiscipline, read_own_discipline
 from nashbed.controlplane.contract.queues import Memory, MemoryProgram
 from nashbed.controlplane.contract.units import Duration, Rate
-from nashbed.controlplane.machine.aqm.loadable import loadable
-from nashbed.controlplane.machine.paths import AQM_HEADERS, AQM_TEMPLATE
+from nashbed.controlplane.machine.c_files.kinds import DISCIPLINE
+from nashbed.controlplane.machine.c_files.loadable import loadable
+from nashbed.controlplane.machine.paths import AQM_TEMPLATE
 from tests.support.policies import OWN_POLICY
 
 pytestmark = pytest.mark.dataplane
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OwnDiscipline:
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CFile:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "mine.c").write_text(OWN_POLICY)
-    return read_own_discipline(tmp_path / "mine.c", AQM_HEADERS)
+    return DISCIPLINE.read(tmp_path / "mine.c")
 
 
 def asked(**params: str) -> MemoryProgram:
@@ -30,7 +31,7 @@ def asked(**params: str) -> MemoryProgram:
     return memory.program(Rate.parse("100mbit"), Duration.parse("10ms"))
 
 
-def test_ones_own_is_compiled_and_asked(own: OwnDiscipline) -> None:
+def test_ones_own_is_compiled_and_asked(own: CFile) -> None:
     told = loadable(own, asked(least="20kB"))
     assert isinstance(told, MemoryProgram)
     assert Path(told.file).is_file()
@@ -44,27 +45,27 @@ def test_ones_own_is_compiled_and_asked(own: OwnDiscipline) -> None:
         ({"least": "2MB"}, "half: params.least: 2MB is out of range; write 1.514kB to 1MB"),
     ],
 )
-def test_what_it_does_not_take(own: OwnDiscipline, params: dict[str, str], problem: str) -> None:
+def test_what_it_does_not_take(own: CFile, params: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError) as error:
         loadable(own, asked(**params))
     assert error.value.message == problem
 
 
-def test_what_is_neither(own: OwnDiscipline) -> None:
+def test_what_is_neither(own: CFile) -> None:
     own.source.write_text("int nothing(void);\nint nothing(void) { return 1; }\n")
-    other = read_own_discipline(own.source, AQM_HEADERS)
+    other = DISCIPLINE.read(own.source)
     with pytest.raises(ConfigError, match="exports no discipline: end it with AQM_EXPORT"):
         loadable(other, asked())
 
 
-def test_each_in_its_place(own: OwnDiscipline) -> None:
+def test_each_in_its_place(own: CFile) -> None:
     with pytest.raises(ConfigError) as error:
         loadable(own, DisciplineProgram(name="mine", file="./mine.c"))
     assert error.value.message == (
         "mine: is a policy of memory, not a discipline; write it as `memory`"
     )
     own.source.write_bytes(AQM_TEMPLATE.read_bytes())
-    other = read_own_discipline(own.source, AQM_HEADERS)
+    other = DISCIPLINE.read(own.source)
     with pytest.raises(ConfigError) as error:
         loadable(other, asked())
     assert error.value.message == (

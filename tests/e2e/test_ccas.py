@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import NashbedError
-from nashbed.controlplane.machine.cca.checks import (
+from nashbed.controlplane.machine.c_files.kernel_support import (
     held_ccas,
     kernels_own_ccas,
     require_ccas,
 )
-from nashbed.controlplane.machine.paths import CCA_FOLDER, CCA_LOADER, CCA_TEMPLATE
+from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.paths import CCA_LOADER, CCA_TEMPLATE
 from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid
 from tests.support.programs import needs_program
 
@@ -40,7 +40,7 @@ def _kernel_that_can() -> None:
     if not CCA_LOADER.is_file():
         pytest.skip("needs nashbed-cc: run `make build`")
     try:
-        require_ccas([read_cca(CCA_TEMPLATE, CCA_FOLDER)])
+        require_ccas([CCA.read(CCA_TEMPLATE)])
     except NashbedError as error:
         pytest.skip(error.message)
 
@@ -147,10 +147,10 @@ def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from nashbed.controlplane.contract.cca import read_cca
-from nashbed.controlplane.machine.cca.loader import RegisteredCcas
+from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.c_files.ebpf_loader import RegisteredCcas
 from nashbed.controlplane.machine.paths import CCA_FOLDER
-RegisteredCcas([read_cca(Path(sys.argv[1]), CCA_FOLDER)])
+RegisteredCcas([CCA.read(Path(sys.argv[1]))])
 print("ready", flush=True)
 time.sleep(60)
 """

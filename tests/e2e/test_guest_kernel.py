@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.cca import CcaFile, read_cca
+from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
+from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.guest.session import GuestSession
 from nashbed.controlplane.machine.host.layout import SIDES
@@ -95,11 +96,11 @@ def test_a_session_with_a_cca_that_does_not_compile_does_not_open(tmp_path: Path
         session.open()
 
 
-def with_ccas(folder: Path, *names: str, more: str = "") -> tuple[CcaFile, ...]:
+def with_ccas(folder: Path, *names: str, more: str = "") -> tuple[CFile, ...]:
     """CCAs that are the template under other names."""
     for name in names:
         (folder / f"{name}.c").write_text((CCA_FOLDER / "mine.c").read_text() + more)
-    return tuple(read_cca(folder / f"{name}.c", CCA_FOLDER) for name in names)
+    return tuple(CCA.read(folder / f"{name}.c") for name in names)
 
 
 @pytest.mark.slow

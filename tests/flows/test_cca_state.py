@@ -18,7 +18,7 @@ MODES = {1, 2}
 """Modes of the template: it grows, or it was cut in this round."""
 
 
-def object_of(name: str) -> Path:
+def ebpf_object(name: str) -> Path:
     """The object that was built, or else the committed one."""
     of_build = built("nashbed-flows").parents[1] / "cc" / f"{name}.bpf.o"
     return of_build if of_build.exists() else REPOSITORY / f"hosts/cc/objects/{name}.bpf.o"
@@ -27,7 +27,7 @@ def object_of(name: str) -> Path:
 @pytest.fixture
 def state_map() -> Iterator[int]:
     """The number of the template's map; it is registered for as long as the test runs."""
-    loader = [str(built("../cc/nashbed-cc")), str(object_of("mine"))]
+    loader = [str(built("../cc/nashbed-cc")), str(ebpf_object("mine"))]
     with subprocess.Popen(
         loader, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

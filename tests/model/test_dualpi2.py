@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.controlplane.aqm.judging import Arrival, Fate, Passage, problems_of
-from nashbed.controlplane.machine.aqm.tool import pass_through
+from nashbed.controlplane.machine.c_files.aqm_judging import Arrival, Fate, Passage, problems_of
+from nashbed.controlplane.machine.c_files.aqm_tool import pass_through
 from nashbed.controlplane.machine.paths import AQM_TOOL
 from tests.model.dualpi2 import MS, DualPi2, Packet
 

@@ -12,7 +12,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from nashbed.controlplane.machine.cca.objects import find_clang
+from nashbed.controlplane.machine.c_files.objects import find_clang
 
 SOURCE = Path(__file__).with_name("hold.bpf.c")
 XDP_PASS = 2

@@ -37,11 +37,9 @@ from nashbed.controlplane.cluster import kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario, parse_scenario, parse_testbed
-from nashbed.controlplane.contract.cca import CcaFile
-from nashbed.controlplane.contract.own_discipline import OwnDiscipline
+from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.machine.aqm.objects import compile_discipline
-from nashbed.controlplane.machine.cca import modules, objects
+from nashbed.controlplane.machine.c_files import guest_modules, objects
 from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.kernels import build as kernel_build
@@ -188,26 +186,17 @@ def _module(folder: Path, text: str) -> None:
     (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/mine.c > $(M)/mine.ko\n")
     kernel = GuestKernel("6.1.7", "linux-source-6.1", "d" * 64, folder / "linux", "b" * 64)
     (folder.parent / f"{text}.c").write_text(text)
-    modules.module_of(kernel, CcaFile("mine", folder.parent / f"{text}.c", text * 12))
+    guest_modules.module_of(kernel, CFile("mine", folder.parent / f"{text}.c", text * 12))
 
 
 def _object(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     _put(
-        "controlplane.machine.cca.objects.run_compiler",
+        "controlplane.machine.c_files.objects.run_compiler",
         lambda source, args: Path(args[-1]).write_text(text),
     )
-    cca = CcaFile("mine", folder.parent / "mine.c", text)
-    objects.compile_object(cca, "clang", folder / "mine.bpf.o")
-
-
-def _discipline(folder: Path, text: str) -> None:
-    _put(
-        "controlplane.machine.aqm.objects.run_compiler",
-        lambda source, args: Path(args[-1]).write_text(text),
-    )
-    own = OwnDiscipline("mine", folder.parent / "mine.c", text)
-    compile_discipline(own, "cc", folder / "mine.so")
+    cca = CFile("mine", folder.parent / "mine.c", text)
+    objects.compile_object(cca, ["clang"], folder / "mine.bpf.o")
 
 
 def _replay(folder: Path, text: str) -> None:
@@ -303,9 +292,8 @@ PLACES = {
     "parcel": Place("controlplane.cluster.parcel", _unpack, remove_stale),
     "kernel that came": Place("controlplane.cluster.kernels", _install),
     "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
-    "module": Place("controlplane.machine.cca.modules", _module),
-    "object": Place("controlplane.machine.cca.objects", _object),
-    "discipline": Place("controlplane.machine.aqm.objects", _discipline),
+    "module": Place("controlplane.machine.c_files.guest_modules", _module),
+    "object": Place("controlplane.machine.c_files.objects", _object),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),

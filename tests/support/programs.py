@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from nashbed.controlplane.machine.cca.objects import find_clang
+from nashbed.controlplane.machine.c_files.objects import find_clang
 
 PACKAGES = {
     "busybox": "busybox-static",

@@ -16,7 +16,7 @@ from tests.support.modules import ROOT, Module, imported, modules
 
 ROOMS = (
     "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
-    "cluster", "calibrate", "bench", "cca", "aqm", "study", "api", "cli",
+    "cluster", "calibrate", "bench", "study", "api", "cli",
 )  # fmt: skip
 """Rooms of the control plane, from the bottom to the top."""
 MAY_USE_ANALYSIS = {"bench", "study", "api", "cli"}
@@ -26,7 +26,7 @@ CLI_READS = {"cli", "api", "contract"}
 """What the command line imports of the control plane when it runs."""
 TOOLS = {"bench", "bench_text", "cluster", "schema"}
 """Modules of commands that are for this installation or its developers, and no part of the API."""
-MACHINE_ROOMS = ("process", "kernels", "cca", "aqm", "host", "guest")
+MACHINE_ROOMS = ("process", "kernels", "c_files", "host", "guest")
 """Rooms of the machine, from the bottom to the top."""
 MACHINE_FLOOR = {"log", "paths"}
 """Modules of the machine that its rooms may import; `sessions` is above them."""

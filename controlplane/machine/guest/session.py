@@ -13,7 +13,7 @@ from pathlib import Path
 from ...contract.errors import HostError, InternalError, TargetError
 from ...contract.model import JsonObject
 from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
-from ..cca.modules import module_of
+from ..c_files.guest_modules import module_of
 from ..host import preflight, runs
 from ..host.counters import (
     FILES,

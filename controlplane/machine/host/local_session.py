@@ -12,7 +12,7 @@ from ...contract.errors import HostError, TargetError
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.testbed import Nic
-from ..cca.loader import RegisteredCcas
+from ..c_files.ebpf_loader import RegisteredCcas
 from ..paths import DATAPLANE, FLOWS, PROBE, built
 from ..process import command
 from ..process.clock import SYSTEM_CLOCK, Clock

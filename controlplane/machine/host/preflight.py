@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...contract.cca import CcaFile
+from ...contract.c_files import CFile
 from ...contract.errors import HostError, PrerequisiteError
 from ...contract.testbed import Testbed
-from ..cca.checks import require_free_names
-from ..cca.objects import object_of
+from ..c_files.kernel_support import require_free_names
+from ..c_files.objects import ebpf_object
 from ..paths import CCA_LOADER, DATAPLANE, FLOWS, built
 from . import runs
 from .programs import TESTPMD
@@ -21,7 +21,7 @@ TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
 
 
-def check_real_time(testbed: Testbed, ccas: Sequence[CcaFile]) -> None:
+def check_real_time(testbed: Testbed, ccas: Sequence[CFile]) -> None:
     """Check everything but the disk that a run in real time needs of the machine.
 
     Args:
@@ -41,7 +41,7 @@ def check_real_time(testbed: Testbed, ccas: Sequence[CcaFile]) -> None:
         built(CCA_LOADER)
         require_free_names(ccas)
     for cca in ccas:
-        object_of(cca)
+        ebpf_object(cca)
 
 
 def check_before_cleanup(testbed: Testbed) -> None:

@@ -29,7 +29,8 @@ from ...contract.errors import HostError
 from ...contract.model import ContractModel
 from ...store.run_directory import RunDirectory
 from ...store.staging import locked, remove_stale, remove_stale_scratch, write_whole
-from ..cca.objects import cca_cache
+from ..c_files.kinds import CCA, DISCIPLINE
+from ..c_files.objects import object_cache
 from ..kernels.cache import kernel_cache
 from ..process.table import ChildProcess, start_time
 from . import namespaces
@@ -288,7 +289,8 @@ def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
     Returns:
         What was removed.
     """
-    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *cca_cache().glob("*"))
+    objects = (each for kind in (CCA, DISCIPLINE) for each in object_cache(kind).glob("*"))
+    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *objects)
     removed = [left for cache in caches for left in remove_stale(cache, dry_run=dry_run)]
     return removed + remove_stale_scratch(dry_run=dry_run)
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...contract.cca import CcaFile
+from ...contract.c_files import CFile
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
-from ...contract.own_discipline import OwnDiscipline
 from ...contract.scenario import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
@@ -184,8 +183,8 @@ class SessionRequest:
     window_bytes: int
     core: int | None = None
     hosts: Hosts = NO_WISHES
-    ccas: tuple[CcaFile, ...] = ()
-    disciplines: tuple[OwnDiscipline, ...] = ()
+    ccas: tuple[CFile, ...] = ()
+    disciplines: tuple[CFile, ...] = ()
 
 
 MakeSession = Callable[[SessionRequest], Session]

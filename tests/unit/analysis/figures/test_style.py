@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import style
 from nashbed.analysis.figures.style import colour_of, share_colours
-from nashbed.controlplane.contract.cca import SHIPPED_CCAS
+from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 
 SEEN_BY = {
     "everyone": np.eye(3),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from nashbed import doctor
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.cca import checks as cca_checks
-from nashbed.controlplane.machine.cca.objects import CcaObject
+from nashbed.controlplane.machine.c_files import kernel_support
+from nashbed.controlplane.machine.c_files.objects import CObject
 from nashbed.controlplane.machine.guest.scratch import open_scratch
 from nashbed.controlplane.machine.host.facts import compiled_by
 from nashbed.controlplane.machine.host.runs import RunState
@@ -125,11 +125,11 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A kernel that has everything and takes whatever it is given."""
     names: list[str] = []
 
-    def take(made: CcaObject) -> None:
+    def take(made: CObject) -> None:
         names.append(made.name)
 
     for name in ("release", "btf", "jit", "capabilities", "optmem"):
-        monkeypatch.setattr(cca_checks, name, lambda: "fine")
+        monkeypatch.setattr(kernel_support, name, lambda: "fine")
     monkeypatch.setattr(doctor, "try_loading", take)
     return names
 
@@ -148,7 +148,7 @@ def test_a_machine_that_can_loads_one(loaded: list[str]) -> None:
 def test_what_is_missing_says_what_is_skipped(
     monkeypatch: pytest.MonkeyPatch, loaded: list[str]
 ) -> None:
-    monkeypatch.setattr(cca_checks, "jit", lacks)
+    monkeypatch.setattr(kernel_support, "jit", lacks)
     monkeypatch.setattr(doctor, "find_clang", lambda: None)
     checks = by_name()
     said = "strategies such as bbr3 are refused in real time: the BPF JIT is off; turn it on"
@@ -160,7 +160,7 @@ def test_what_is_missing_says_what_is_skipped(
 
 
 def test_a_kernel_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(made: CcaObject) -> None:
+    def refuse(made: CObject) -> None:
         raise HostError(f"{made.name}: the verifier refuses it: too large")
 
     monkeypatch.setattr(doctor, "try_loading", refuse)
@@ -252,6 +252,7 @@ def test_what_killed_processes_were_writing_is_told_and_removed(
     places = (
         tmp_path / "sessions", tmp_path / "run", kernels, kernels / "6.1.7-d" / "modules",
         kernels.parent / "controls" / "k",
+        kernels.parent / "disciplines" / "k",
     )  # fmt: skip
     left = [place / ".ab12.json.0123abcd.tmp" for place in places]
     left.append(tmp_path / "tmp" / ".nashbed-work.0123abcd.tmp")

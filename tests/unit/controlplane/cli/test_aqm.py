@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.queues import TITLES
-from nashbed.controlplane.machine.aqm import tool
+from nashbed.controlplane.machine.c_files import aqm_tool as tool
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, MEMORY_TEMPLATE
 
 needs_tool = pytest.mark.skipif(
@@ -54,30 +54,6 @@ def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> Non
     text = capsys.readouterr().out
     assert "discipline: {codel: {target: 1ms}}" in text
     assert "memory: {dynamic_threshold: {alpha: 1}}" in text
-
-
-def test_the_template_is_written_once(folder: Path, capsys: Capture) -> None:
-    assert run(["aqm", "new", "mine"]) == 0
-    assert (folder / "mine.c").read_text() == AQM_TEMPLATE.read_text()
-    assert "try: nashbed aqm check mine.c" in capsys.readouterr().out
-    (folder / "mine.c").write_text("changed")
-    assert run(["aqm", "new", "mine.c"]) == 2
-    assert "mine.c: exists already" in capsys.readouterr().err
-    assert (folder / "mine.c").read_text() == "changed"
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("Mine", "Mine.c: a discipline has the name of its file, at most 15"),
-        ("codel", "codel.c: nashbed has a codel of its own; rename the file"),
-        ("../mine", "../mine.c: write a name without a folder"),
-    ],
-)
-def test_names_that_are_refused(folder: Path, capsys: Capture, name: str, said: str) -> None:
-    assert run(["aqm", "new", name]) == 2
-    assert said in capsys.readouterr().err
-    assert list(folder.rglob("*.c")) == []
 
 
 @needs_tool
@@ -182,8 +158,3 @@ def test_what_cannot_be_tried(
     monkeypatch.setattr(tool, "TIMEOUT_S", 2.0)
     assert run(["aqm", "check", write(old, new)]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_file_that_is_not_there(capsys: Capture) -> None:
-    assert run(["aqm", "check", "none.c"]) == 2
-    assert "none.c: no such file; `nashbed aqm new NAME` writes one" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cca import check as check_module
 from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.machine.c_files import cc_check as check_module
 from nashbed.controlplane.machine.paths import CCA_SIMULATOR, CCA_TEMPLATE
 
 needs_simulator = pytest.mark.skipif(
@@ -22,32 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(check_module, "kernel_problems", lambda: ["this is a test"])
     return tmp_path
-
-
-def test_the_template_is_written_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["cc", "new", "mycc"]) == 0
-    assert (folder / "mycc.c").read_text() == CCA_TEMPLATE.read_text()
-    assert "try: nashbed cc check mycc.c" in capsys.readouterr().out
-    (folder / "mycc.c").write_text("changed")
-    assert run(["cc", "new", "mycc.c"]) == 2
-    assert "mycc.c: exists already" in capsys.readouterr().err
-    assert (folder / "mycc.c").read_text() == "changed"
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("MyCC", "MyCC.c: a congestion control has the name of its file, at most 15"),
-        ("reno", "reno: the kernel has a congestion control of this name"),
-        ("../mycc", "../mycc.c: write a name without a folder"),
-    ],
-)
-def test_names_that_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
-) -> None:
-    assert run(["cc", "new", name]) == 2
-    assert said in capsys.readouterr().err
-    assert list(folder.rglob("*.c")) == []
 
 
 @pytest.mark.slow
@@ -94,11 +68,6 @@ def test_files_that_are_wrong_are_one_message(
     (folder / file).write_text(CCA_TEMPLATE.read_text().replace(old, new))
     assert run(["cc", "check", file]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["cc", "check", "none.c", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["exit_code"] == 2
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ from nashbed.controlplane.cluster.request import (
     unpacked_ccas,
 )
 from nashbed.controlplane.contract.c_files import c_sources
-from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import (
     ConfigError,
     HostError,
@@ -26,7 +25,8 @@ from nashbed.controlplane.contract.errors import (
     TargetError,
     is_repeatable,
 )
-from nashbed.controlplane.machine.cca.loader import CcasLostError
+from nashbed.controlplane.machine.c_files.ebpf_loader import CcasLostError
+from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.kernels.cache import NoKernelError
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
@@ -64,7 +64,7 @@ def test_a_cca_with_includes_arrives_with_its_digest(
     run = make_virtual_run("bbr]", "./mycc.c]")
     (sent,) = travelled(bundle_of(run)).controls
     assert set(sent.files) == {"mycc.c", "parts/more.h"}, "shipped headers are there already"
-    assert sent.digest == read_cca(own, CCA_FOLDER).digest
+    assert sent.digest == CCA.read(own).digest
     (arrived,) = unpacked_ccas([sent], tmp_path / "worker")
     assert (arrived.name, arrived.digest) == ("mycc", sent.digest)
     files = c_sources(arrived.source, CCA_FOLDER)

@@ -11,11 +11,10 @@ import pytest
 from nashbed.controlplane.cluster.plugin import misplaced
 from nashbed.controlplane.cluster.request import RunBundle, TrialAssignment, bundle_of
 from nashbed.controlplane.cluster.workplace import Machine, TestbedWorkplace, VirtualWorkplace
-from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import ConfigError, HostError, InternalError, NashbedError
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.host.session import SessionRequest
-from nashbed.controlplane.machine.paths import CCA_FOLDER
 from nashbed.controlplane.run.manifest import with_testbed
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import check_manifest, keep_testbed
@@ -149,7 +148,7 @@ def test_the_workers_session_has_the_cca(
         sealed = worker.place.run(request)
         assert sealed.record.valid, sealed.record.invalid_reasons
         (asked,) = worker.requests
-        assert [c.digest for c in asked.ccas] == [read_cca(own, CCA_FOLDER).digest]
+        assert [c.digest for c in asked.ccas] == [CCA.read(own).digest]
         assert (asked.lanes, asked.core, asked.window_bytes) == (1, 1, bundle.window_bytes)
     finally:
         worker.place.close()

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.config import (
-    check_strategies,
     load_scenario,
     parse_scenario,
     parse_testbed,
 )
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.machine.c_files.finding import check_strategies
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
 

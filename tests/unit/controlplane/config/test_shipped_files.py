@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
-from nashbed.controlplane.config.cca import written_files
 from nashbed.controlplane.config.load import SCHEMAS, render
 from nashbed.controlplane.config.named_files import NamedFiles
-from nashbed.controlplane.contract.cca import SHIPPED_CCAS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.machine.c_files.finding import written_files
+from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from nashbed.controlplane.targets.virtual import virtual_capabilities

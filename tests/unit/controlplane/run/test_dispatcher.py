@@ -22,7 +22,7 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.testbed import MIB
 from nashbed.controlplane.contract.trial import FailedAttempt, GroupMix, Setting
-from nashbed.controlplane.machine.cca.loader import CcasLostError
+from nashbed.controlplane.machine.c_files.ebpf_loader import CcasLostError
 from nashbed.controlplane.machine.guest.memory import MemoryRoom
 from nashbed.controlplane.machine.kernels.cache import NoKernelError
 from nashbed.controlplane.machine.process.command import CommandTimeoutError

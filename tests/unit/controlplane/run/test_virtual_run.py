@@ -12,10 +12,10 @@ from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
+from nashbed.controlplane.machine.c_files import kept as cca_module
 from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.plan.planner import make_plan
-from nashbed.controlplane.run import cca as cca_module
 from nashbed.controlplane.run import manifest as manifest_module
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
 from nashbed.controlplane.run.runner import execute

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.cca import CcaFile
+from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.errors import HostError, InternalError, TargetError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Guest, Testbed
@@ -70,10 +70,10 @@ def test_a_booted_guest_has_its_hosts_ready(session: GuestSession) -> None:
 def test_modules_are_built_when_the_session_opens_and_inserted_into_each_guest(
     make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ccas = tuple(CcaFile(name, tmp_path / f"{name}.c", "d") for name in ("bbr3", "copa"))
+    ccas = tuple(CFile(name, tmp_path / f"{name}.c", "d") for name in ("bbr3", "copa"))
     asked: list[str] = []
 
-    def module_of(kernel: GuestKernel, cca: CcaFile) -> Path:
+    def module_of(kernel: GuestKernel, cca: CFile) -> Path:
         asked.append(cca.name)
         (tmp_path / f"{cca.name}.ko").touch()
         return tmp_path / f"{cca.name}.ko"
@@ -90,7 +90,7 @@ def test_modules_are_built_when_the_session_opens_and_inserted_into_each_guest(
 def test_a_refused_module_is_an_error_and_leaves_no_guest(
     make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cca = CcaFile("copa", tmp_path / "copa.c", "d")
+    cca = CFile("copa", tmp_path / "copa.c", "d")
     monkeypatch.setattr(session_module, "module_of", lambda kernel, cca: tmp_path / "gone.ko")
     session = make_session(ccas=(cca,))
     with pytest.raises(TargetError, match=r"^guest: insert: .*/gone\.ko: No such file"):

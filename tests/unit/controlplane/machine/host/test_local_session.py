@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.cca import CcaFile
+from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.shared import receiver_address, sender_address
@@ -279,7 +279,7 @@ def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
 class HeldCcas:
     """A stand-in for nashbed-cc."""
 
-    def __init__(self, ccas: Sequence[CcaFile], state: StateFile | None) -> None:
+    def __init__(self, ccas: Sequence[CFile], state: StateFile | None) -> None:
         self.maps = {cca.name: 40 for cca in ccas}
         self.closed = False
 
@@ -296,7 +296,7 @@ def test_ccas_are_held_from_open_to_close(
 ) -> None:
     made: list[HeldCcas] = []
 
-    def register(ccas: Sequence[CcaFile], state: StateFile | None) -> HeldCcas:
+    def register(ccas: Sequence[CFile], state: StateFile | None) -> HeldCcas:
         made.append(HeldCcas(ccas, state))
         return made[-1]
 
@@ -310,7 +310,7 @@ def test_ccas_are_held_from_open_to_close(
     monkeypatch.setattr(session_module, "RegisteredCcas", register)
     monkeypatch.setattr(session_module, "STATE_DIR", tmp_path)
     monkeypatch.setattr(session_module, "StateFile", lambda state: StateFile(state, tmp_path))
-    cca = CcaFile("bbr3", Path("bbr3.c"), "")
+    cca = CFile("bbr3", Path("bbr3.c"), "")
     request = SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6, ccas=(cca,))
     session = LocalSession(request)
     assert session.cca_maps == {}

@@ -1,1 +1,0 @@
-"""What a queue discipline in one C file does: compiled, loaded, fed with packets, judged."""

@@ -1,1 +1,0 @@
-"""What a CCA in one C file does: compiled, loaded, simulated."""

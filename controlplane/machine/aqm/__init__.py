@@ -1,1 +1,0 @@
-"""Queue disciplines of users' own, in one C file each."""

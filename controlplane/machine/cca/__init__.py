@@ -1,1 +1,0 @@
-"""CCAs that the kernel does not have: compiled, registered, simulated."""
