@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -156,14 +155,15 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
         formats: Suffixes: png, pdf, svg.
     """
     # Laid out once: each format would do it again, and it takes as long as the drawing.
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     paths = []
     for suffix in formats:
         path = stem.with_name(f"{stem.name}.{suffix}")
         metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
         dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else STYLE["savefig.dpi"]
-        with _glyphs_only():
+        with _glyphs_only() if suffix == "pdf" else nullcontext():
             figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
         paths.append(path)
     return paths
@@ -176,6 +176,8 @@ def _glyphs_only() -> Iterator[None]:
     matplotlib places each glyph itself, but has fontTools cut these tables down, too, which takes
     longer than all the rest of a figure.
     """
+    from fontTools import subset  # noqa: PLC0415 - slow to import
+
     usual = subset.load_font
 
     def load_font(*args: Any, **options: Any) -> Any:
