@@ -15,12 +15,13 @@ from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import strategy_totals
 from .delay_over_time import draw_tap_delay
 from .run_figures import MAX_SETTINGS, run_sketches
+from .saving import saving_beside
 from .setting_figures import setting_sketches, trial_sketches
 from .sharing import run_sketches as sharing_run_sketches
 from .sharing import setting_sketches as sharing_setting_sketches
 from .sharing import trial_sketches as sharing_trial_sketches
 from .sketch import Sketch
-from .style import house_style, save
+from .style import house_style
 from .traffic import run_sketches as traffic_run_sketches
 from .traffic import setting_sketches as traffic_setting_sketches
 from .traffic import trial_sketches as traffic_trial_sketches
@@ -75,13 +76,13 @@ def draw_all(
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    with house_style():
+    with house_style(), saving_beside() as save:
         for sketch in sketches(measures, equilibria, correlation, taps, sharing):
             figure = sketch.draw()
             if figure is None:
                 continue
-            paths = save(figure, folder / sketch.name, formats)
-            files = {path.suffix[1:]: path for path in paths}
+            save(figure, folder / sketch.name, formats)
+            files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
             drawn.append(
                 DrawnFigure(
                     sketch.name, sketch.kind, sketch.setting, sketch.title, sketch.caption, files

@@ -21,7 +21,7 @@ from .context import Findings, page_context
 from .models import models_of
 
 FORMATS = ("html", "png", "pdf", "svg")
-USUAL_FORMATS = FORMATS[:3]
+USUAL_FORMATS = ("html",)
 
 
 def build_report(
@@ -34,7 +34,8 @@ def build_report(
 
     Args:
         run_dir: A run directory.
-        formats: What to write: `html` for the page, `png`, `pdf` and `svg` for the figures.
+        formats: What to write: `html` for the page, with an SVG of each figure; `png`, `pdf` and
+            `svg` for the figures.
         out: Where to write; None: `report/` in the run directory.
 
     Returns:
@@ -82,20 +83,19 @@ def check_formats(formats: Sequence[str]) -> None:
 def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
-    drawn_as = ["svg", *suffixes] if "html" in formats and "svg" not in suffixes else suffixes
+    if "html" in formats and "svg" not in suffixes:
+        suffixes = ["svg", *suffixes]
     with whole_folder(folder / "figures") as fresh:
         figures = draw_all(
             findings.summary.measures,
             findings.summary.equilibria,
             findings.correlation,
             fresh,
-            drawn_as,
+            suffixes,
             findings.taps.compared,
             findings.sharing,
         )
         context = page_context(findings, figures) if "html" in formats else None
-        for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
-            path.unlink()
     write_mismatches(findings.taps.compared, folder)
     summary = report_summary(findings).model_dump(mode="json")
     write_whole(folder / "summary.json", json.dumps(summary, indent=1) + "\n")

@@ -328,7 +328,7 @@ class Run:
 
         Args:
             out: Where; None: `report/` in the run directory.
-            formats: html, png, pdf, svg; None: all but svg.
+            formats: html (the page, and its figures as SVG), png, pdf, svg; None: html.
 
         Returns:
             The page.

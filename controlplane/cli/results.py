@@ -85,11 +85,15 @@ class ReportAnswer(JsonAnswer):
     damaged: tuple[LeftOut, ...]
 
 
-@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format html")
+@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format pdf")
 def report(
     run_dir: RunFolder,
     formats: Annotated[
-        list[str] | None, typer.Option("--format", help="html, png, pdf or svg; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="html (the page, its figures as SVG; by default), png, pdf or svg; repeatable.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
