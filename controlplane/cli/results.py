@@ -101,7 +101,8 @@ def report(
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
     run = open_run(run_dir)
-    path = run.report(formats=formats)
+    with question_display() as show:
+        path = run.report(formats=formats, on_step=show)
     damaged = run.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)
