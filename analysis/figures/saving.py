@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from .style import STYLE, SVG_DPI
 
@@ -35,7 +36,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
         figure.set_layout_engine(None)
         # The solver's last digits vary with the addresses of its variables.
         for ax in figure.axes:
-            ax.set_position([round(edge, 9) for edge in ax.get_position(original=True).bounds])
+            ax.set_position(Bbox(ax.get_position(original=True).get_points().round(9)))
     paths = []
     for suffix in formats:
         path = stem.with_name(f"{stem.name}.{suffix}")
