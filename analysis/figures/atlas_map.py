@@ -25,7 +25,8 @@ from ..atlas.settings import PlacedSetting
 from ..atlas.tables import map_json, points_csv
 from ..models import MODELS
 from ..text import rate_text
-from .style import INK, MUTED, WIDE, house_style, save, share_colours
+from .saving import save
+from .style import INK, MUTED, WIDE, house_style, share_colours
 
 FloatGrid = NDArray[np.float64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,13 @@ from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import strategy_totals
 from .delay_over_time import draw_tap_delay
 from .run_figures import MAX_SETTINGS, run_sketches
+from .saving import saving_beside
 from .setting_figures import setting_sketches, trial_sketches
 from .sharing import run_sketches as sharing_run_sketches
 from .sharing import setting_sketches as sharing_setting_sketches
 from .sharing import trial_sketches as sharing_trial_sketches
 from .sketch import Sketch
-from .style import house_style, save
+from .style import house_style
 from .traffic import run_sketches as traffic_run_sketches
 from .traffic import setting_sketches as traffic_setting_sketches
 from .traffic import trial_sketches as traffic_trial_sketches
@@ -28,6 +29,8 @@ from .traffic import trial_sketches as traffic_trial_sketches
 MAX_DETAILED = 12
 """Trials of a run that get their own figures over time."""
 PER_SETTING = 4
+OnFigure = Callable[[int, int], None]
+"""Called before each figure: how many are drawn, and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -52,36 +55,30 @@ class DrawnFigure:
 
 
 def draw_all(
-    measures: RunMeasures,
-    equilibria: Sequence[SettingEquilibria],
-    correlation: RunCorrelation,
+    wanted: Iterable[Sketch],
     folder: Path,
     formats: Sequence[str] = ("svg", "png", "pdf"),
-    taps: Sequence[TapComparison] = (),
-    sharing: RunSharing = NOT_READ,
+    on_figure: OnFigure = lambda _done, _total: None,
 ) -> list[DrawnFigure]:
-    """Draw every figure of a run.
-
-    Settings without a valid trial have no figure: never a plot of nothing.
+    """Draw figures; those that have nothing to show have no file.
 
     Args:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
-        correlation: How its telemetry goes with its throughput.
+        wanted: The figures.
         folder: Where the files go; it is made.
         formats: Suffixes: svg, png, pdf.
-        taps: Trials that were captured before and behind the bottleneck.
-        sharing: Who shared the queue's memory.
+        on_figure: Is told what is drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    with house_style():
-        for sketch in sketches(measures, equilibria, correlation, taps, sharing):
+    wanted = list(wanted)
+    with house_style(), saving_beside() as save:
+        for number, sketch in enumerate(wanted):
+            on_figure(number, len(wanted))
             figure = sketch.draw()
             if figure is None:
                 continue
-            paths = save(figure, folder / sketch.name, formats)
-            files = {path.suffix[1:]: path for path in paths}
+            save(figure, folder / sketch.name, formats)
+            files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
             drawn.append(
                 DrawnFigure(
                     sketch.name, sketch.kind, sketch.setting, sketch.title, sketch.caption, files
@@ -97,7 +94,17 @@ def sketches(
     taps: Sequence[TapComparison] = (),
     sharing: RunSharing = NOT_READ,
 ) -> Iterator[Sketch]:
-    """Every figure of a run, none of them drawn yet; see `draw_all`."""
+    """Every figure of a run, none of them drawn yet.
+
+    Settings without a valid trial have no figure: never a plot of nothing.
+
+    Args:
+        measures: The run's measures.
+        equilibria: The equilibria of each setting.
+        correlation: How its telemetry goes with its throughput.
+        taps: Trials that were captured before and behind the bottleneck.
+        sharing: Who shared the queue's memory.
+    """
     yield from _measured_sketches(measures, equilibria, correlation, sharing)
     yield from _tap_sketches(taps)
 

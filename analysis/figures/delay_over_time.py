@@ -21,7 +21,8 @@ from ..clock.queueing import TapComparison
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import RttSeries, capture_rtt, rtt_series
 from ..results.sweep import pure_cell
-from .style import MUTED, NARROW, WIDE, colour_of, house_style, legend_below, new_figure, save
+from .saving import save
+from .style import MUTED, NARROW, WIDE, colour_of, house_style, legend_below, new_figure
 
 MAX_BINS, MAX_BINS_ALONE = 600, 1500
 """Bins over a trial: in a figure of one trial, and in the wider one of each CCA alone."""

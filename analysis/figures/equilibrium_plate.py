@@ -22,7 +22,8 @@ from ..models.starts import BBR, CUBIC
 from ..text import rate_text
 from .axes import name_scales, shared_legend, small_multiples
 from .equilibria import COLOURS, MARKERS, beside
-from .style import INK, MUTED, house_style, save
+from .saving import save
+from .style import INK, MUTED, house_style
 
 Panel = tuple[float, float]
 """Rate in Mbit/s and base RTT in ms."""

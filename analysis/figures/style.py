@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -145,51 +143,6 @@ def legend_below(figure: Figure, ax: Axes, columns: int, *more: Axes) -> None:
     handles = [handle for handles, _ in legends for handle in handles]
     labels = [label for _, labels in legends for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
-
-
-def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
-    """Save a figure in each format; the bytes depend on the data only.
-
-    Args:
-        figure: The figure.
-        stem: Path without suffix.
-        formats: Suffixes: png, pdf, svg.
-    """
-    # Laid out once: each format would do it again, and it takes as long as the drawing.
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)
-    paths = []
-    for suffix in formats:
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-        dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else STYLE["savefig.dpi"]
-        with _glyphs_only():
-            figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
-        paths.append(path)
-    return paths
-
-
-@contextmanager
-def _glyphs_only() -> Iterator[None]:
-    """Fonts in a PDF without OpenType's layout tables: no viewer reads them.
-
-    matplotlib places each glyph itself, but has fontTools cut these tables down, too, which takes
-    longer than all the rest of a figure.
-    """
-    usual = subset.load_font
-
-    def load_font(*args: Any, **options: Any) -> Any:
-        font = usual(*args, **options)
-        for table in ("GDEF", "GPOS", "GSUB"):
-            if table in font:
-                del font[table]
-        return font
-
-    subset.load_font = load_font
-    try:
-        yield
-    finally:
-        subset.load_font = usual
 
 
 @cache

@@ -13,7 +13,7 @@ from nashbed.controlplane.store.staging import whole_folder, write_whole
 
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
-from ..figures.catalogue import draw_all
+from ..figures.catalogue import OnFigure, draw_all, sketches
 from ..results.summary import RunSummary, summarise
 from ..sharing.of_run import share_run
 from .answer import report_summary
@@ -21,7 +21,7 @@ from .context import Findings, page_context
 from .models import models_of
 
 FORMATS = ("html", "png", "pdf", "svg")
-USUAL_FORMATS = FORMATS[:3]
+USUAL_FORMATS = ("html",)
 
 
 def build_report(
@@ -34,7 +34,8 @@ def build_report(
 
     Args:
         run_dir: A run directory.
-        formats: What to write: `html` for the page, `png`, `pdf` and `svg` for the figures.
+        formats: What to write: `html` for the page, with an SVG of each figure; `png`, `pdf` and
+            `svg` for the figures.
         out: Where to write; None: `report/` in the run directory.
 
     Returns:
@@ -48,13 +49,19 @@ def build_report(
     return report_of(summarise(run_dir), run_dir / REPORT if out is None else out, formats)
 
 
-def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_FORMATS) -> Path:
+def report_of(
+    summary: RunSummary,
+    folder: Path,
+    formats: Sequence[str] = USUAL_FORMATS,
+    on_figure: OnFigure = lambda _done, _total: None,
+) -> Path:
     """Build the report of a run that has been measured; see `build_report`.
 
     Args:
         summary: What was measured.
         folder: Where to write.
         formats: What to write.
+        on_figure: Is told what is drawn.
     """
     check_formats(formats)
     measures = summary.measures
@@ -66,7 +73,7 @@ def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_
             models_of(measures),
             share_run(measures),
         )
-        return _write(folder, findings, formats)
+        return _write(folder, findings, formats, on_figure)
     except OSError as error:
         reason = error.strerror or error
         raise RunError(f"{folder}: cannot write the report ({reason}); make room there") from error
@@ -79,23 +86,21 @@ def check_formats(formats: Sequence[str]) -> None:
         raise RunError(f"report format {unknown[0]!r} is unknown; there are {', '.join(FORMATS)}")
 
 
-def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
+def _write(folder: Path, findings: Findings, formats: Sequence[str], on_figure: OnFigure) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
-    drawn_as = ["svg", *suffixes] if "html" in formats and "svg" not in suffixes else suffixes
+    if "html" in formats and "svg" not in suffixes:
+        suffixes = ["svg", *suffixes]
+    wanted = sketches(
+        findings.summary.measures,
+        findings.summary.equilibria,
+        findings.correlation,
+        findings.taps.compared,
+        findings.sharing,
+    )
     with whole_folder(folder / "figures") as fresh:
-        figures = draw_all(
-            findings.summary.measures,
-            findings.summary.equilibria,
-            findings.correlation,
-            fresh,
-            drawn_as,
-            findings.taps.compared,
-            findings.sharing,
-        )
+        figures = draw_all(wanted, fresh, suffixes, on_figure)
         context = page_context(findings, figures) if "html" in formats else None
-        for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
-            path.unlink()
     write_mismatches(findings.taps.compared, folder)
     summary = report_summary(findings).model_dump(mode="json")
     write_whole(folder / "summary.json", json.dumps(summary, indent=1) + "\n")

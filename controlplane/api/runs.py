@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.integrity import CheckedRun, DamagedFile, check_run
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
+
+from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -323,12 +325,18 @@ class Run:
         chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent)
         return export_trial(self.path, form, chosen, None if out is None else Path(out))
 
-    def report(self, out: str | Path | None = None, formats: Sequence[str] | None = None) -> Path:
+    def report(
+        self,
+        out: str | Path | None = None,
+        formats: Sequence[str] | None = None,
+        on_step: ShowStep = show_nothing,
+    ) -> Path:
         """Build the report.
 
         Args:
             out: Where; None: `report/` in the run directory.
-            formats: html, png, pdf, svg; None: all but svg.
+            formats: html (the page, and its figures as SVG), png, pdf, svg; None: html.
+            on_step: Is told which figure of how many is drawn.
 
         Returns:
             The page.
@@ -345,7 +353,7 @@ class Run:
         wanted = formats or USUAL_FORMATS
         check_formats(wanted)
         folder = self.path / REPORT if out is None else Path(out)
-        return report_of(self.summary, folder, wanted)
+        return report_of(self.summary, folder, wanted, partial(on_step, "figures"))
 
     def explore(self, port: int = 0) -> ExplorerServer:
         """Serve a page on loopback that looks into the run, down to single packets.

@@ -85,11 +85,15 @@ class ReportAnswer(JsonAnswer):
     damaged: tuple[LeftOut, ...]
 
 
-@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format html")
+@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format pdf")
 def report(
     run_dir: RunFolder,
     formats: Annotated[
-        list[str] | None, typer.Option("--format", help="html, png, pdf or svg; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--format",
+            help="html (the page, its figures as SVG; by default), png, pdf or svg; repeatable.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -97,7 +101,8 @@ def report(
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
     run = open_run(run_dir)
-    path = run.report(formats=formats)
+    with question_display() as show:
+        path = run.report(formats=formats, on_step=show)
     damaged = run.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)

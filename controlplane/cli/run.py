@@ -9,6 +9,7 @@ import typer
 from nashbed.running import RunInProgress, start
 from nashbed.running import resume as resumed
 
+from .console import question_display
 from .options import AsJson, OptionalTestbed, Results, RunFolder, ScenarioFile, answer, new_app
 from .progress import make_display
 from .result_text import result_text, run_answer
@@ -97,8 +98,10 @@ def _finish(running: RunInProgress, no_report: bool, as_json: bool) -> int:
     """Run all jobs, then show the results; returns the exit code."""
     with running:  # also where it is stopped before its first step
         carry_out(running)
+        say("measuring the trials" if no_report else "measuring the trials, building the report")
         finished = running.finish()
-    report = None if no_report else finished.report()
+    with question_display() as show:
+        report = None if no_report else finished.report(on_step=show)
     said = run_answer(finished, report)
     answer(said, as_json, "" if as_json else result_text(finished, report))
     return said.exit_code

@@ -212,7 +212,7 @@ def _replay(folder: Path, text: str) -> None:
 
 def _report(folder: Path, text: str) -> None:
     def draw(*given: Any) -> list[Path]:
-        path: Path = given[3] / "figure.svg"
+        path: Path = given[1] / "figure.svg"
         path.write_text(text)
         return [path]
 
@@ -228,7 +228,7 @@ def _report(folder: Path, text: str) -> None:
         taps=SimpleNamespace(compared=()),
         sharing=(),
     )
-    build._write(folder, findings, ("html", "svg"))
+    build._write(folder, findings, ("html", "svg"), lambda *_: None)
 
 
 def _mismatches(folder: Path, text: str) -> None:

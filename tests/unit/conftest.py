@@ -22,7 +22,7 @@ def run_copy(whole_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole_run, tmp_path / "run"))
 
 
-def draw_none(measures: Any, equilibria: Any, correlation: Any, folder: Path, *_: Any) -> Any:
+def draw_none(wanted: Any, folder: Path, *_: Any) -> Any:
     """Draws no figures."""
     folder.mkdir(parents=True, exist_ok=True)
     return []

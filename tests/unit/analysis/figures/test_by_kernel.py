@@ -12,7 +12,7 @@ from nashbed.analysis.figures.by_kernel import (
     draw_equilibria_by_kernel,
     draw_throughput_by_kernel,
 )
-from nashbed.analysis.figures.catalogue import draw_all
+from nashbed.analysis.figures.catalogue import draw_all, sketches
 from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -153,7 +153,9 @@ def test_no_throughput_of_one_mix_or_of_three_strategies(raw: dict[str, Any]) ->
 def test_runs_of_several_kernels_get_both(tmp_path: Path) -> None:
     measures = by_buffer()
     equilibria = equilibria_of_measures(measures)
-    drawn = draw_all(measures, equilibria, RunCorrelation(measures, (), None), tmp_path, ("svg",))
+    drawn = draw_all(
+        sketches(measures, equilibria, RunCorrelation(measures, (), None)), tmp_path, ("svg",)
+    )
     names = {f.name: f.title for f in drawn if f.kind.endswith("_by_kernel")}
     assert names == {
         "equilibria_by_kernel-100mbit-40ms": "Equilibrium by buffer and kernel, 100 Mbit/s, 40 ms",

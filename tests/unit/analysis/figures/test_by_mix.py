@@ -16,7 +16,7 @@ from nashbed.analysis.figures.by_mix import (
     draw_panel_by_mix,
     draw_throughput_by_mix,
 )
-from nashbed.analysis.figures.catalogue import draw_all
+from nashbed.analysis.figures.catalogue import draw_all, sketches
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models import MODELS
@@ -365,7 +365,9 @@ def test_other_runs_have_none() -> None:
 def test_it_is_in_the_catalogue(tmp_path: Path) -> None:
     measures = made(FIVE, settles)
     correlation = RunCorrelation(measures, (), None)
-    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("png",))
+    drawn = draw_all(
+        sketches(measures, equilibria_of_measures(measures), correlation), tmp_path, ("png",)
+    )
     (figure,) = (f for f in drawn if f.kind == "panel_by_mix")
     assert figure.paths["png"] == tmp_path / "panel_by_mix-100mbit-40ms.png"
     assert figure.paths["png"].is_file()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
-from nashbed.analysis.figures.catalogue import detailed_trials, draw_all
+from nashbed.analysis.figures.catalogue import detailed_trials, draw_all, sketches
 from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.controlplane.contract.trial import Setting
@@ -45,7 +45,10 @@ def test_references_that_belong_to_a_setting() -> None:
 def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
     measures = made(SIX, settles_at_five)
     correlation = RunCorrelation(measures, (), None)
-    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",))
+    wanted = list(sketches(measures, equilibria_of_measures(measures), correlation))
+    told: list[tuple[int, int]] = []
+    drawn = draw_all(wanted, tmp_path, ("svg",), lambda *step: told.append(step))
+    assert told == [(number, len(wanted)) for number in range(len(wanted))]
     # No delay, telemetry or sample was measured: what needs them is not drawn.
     assert {figure.kind for figure in drawn} == {"throughput_by_mix", "dynamics"}
     for figure in drawn:
@@ -62,7 +65,9 @@ def test_a_queue_that_models_do_not_describe_is_named(tmp_path: Path, discipline
     bottleneck = {"rate": "100mbit", "buffer": "2bdp", "discipline": discipline}
     measures = made({**SIX, "bottleneck": bottleneck}, settles_at_five)
     correlation = RunCorrelation(measures, (), None)
-    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",))
+    drawn = draw_all(
+        sketches(measures, equilibria_of_measures(measures), correlation), tmp_path, ("svg",)
+    )
     (figure,) = (each for each in drawn if each.kind == "throughput_by_mix")
     why = "No model is drawn: its queue is CoDel, and models know drop-tail."
     assert (why in figure.caption) is (discipline == "codel")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import zlib
-from pathlib import Path
-from xml.etree import ElementTree
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -113,22 +110,6 @@ def test_one_legend_of_all_axes() -> None:
     style.legend_below(figure, above, 2, below)
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
-
-
-@pytest.mark.slow
-def test_saved_files_can_be_read_and_depend_on_the_data_alone(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    with style.house_style():
-        paths = style.save(simple(), first, ("png", "pdf", "svg"))
-        again = style.save(simple(), second, ("png", "pdf", "svg"))
-    assert [path.name for path in paths] == ["first.png", "first.pdf", "first.svg"]
-    png, pdf, svg = (path.read_bytes() for path in paths)
-    assert png.startswith(b"\x89PNG\r\n\x1a\n")
-    assert zlib.crc32(png[-8:-4]) == int.from_bytes(png[-4:], "big")  # the end chunk is whole
-    assert pdf.startswith(b"%PDF-")
-    assert pdf.rstrip().endswith(b"%%EOF")
-    assert ElementTree.fromstring(svg).tag.endswith("svg")
-    assert [path.read_bytes() for path in again] == [png, pdf, svg]
 
 
 def lightness(rgb: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import nashbed as nb
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from nashbed.analysis.results import summary as summaries
 from nashbed.analysis.results.acceptance import AcceptanceResult
 from nashbed.analysis.results.bounds import Span
+from nashbed.controlplane.cli import run as run_command
 from nashbed.controlplane.cli.result_text import bound_line, result_text, run_answer
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from nashbed.controlplane.store.errors import RunError
@@ -91,6 +93,20 @@ def test_the_text_for_a_person(results: Run, run_dir: Path) -> None:
     facts = "".join(f"    {fact}\n" for fact in told.facts())
     assert f"equilibrium\n  b2bdp: {told.claim}\n{facts}" in text
     assert text.endswith(f"report: {page}\nrun directory: {run_dir}\n")
+
+
+@pytest.mark.slow
+def test_what_follows_the_last_trial_is_said(
+    results: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = MagicMock()
+    running.finish.return_value = results
+    monkeypatch.setattr(run_command, "carry_out", lambda running: None)
+    assert run_command._finish(running, no_report=True, as_json=False) == EXIT_OK
+    assert capsys.readouterr().err == "measuring the trials\n"
+    monkeypatch.setattr(Run, "report", lambda self, on_step: on_step("figures", 0, 9))
+    assert run_command._finish(running, no_report=False, as_json=False) == EXIT_OK
+    assert capsys.readouterr().err == "measuring the trials, building the report\n"
 
 
 @pytest.mark.slow
