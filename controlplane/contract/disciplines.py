@@ -24,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from .model import ContractModel, JsonObject
+from .needs import ELSEWHERE, Needs
 from .units import Duration, Share, Size
 
 SUFFIX = ".c"
@@ -245,6 +246,16 @@ class DisciplineProgram(ContractModel):
     def _flat(self) -> JsonObject:
         file = {"file": self.file} if self.file else {}
         return {"name": self.name, **file, **dict(self.parameters)}
+
+
+DisciplineAsked = Annotated[
+    DisciplineProgram | None,
+    Needs(
+        "disciplines",
+        "the queue of target {of.target} is {can}, not {value} ({key}); " + ELSEWHERE,
+    ),
+]
+"""A queue's discipline as asked for or as applied; None: drop-tail, which every target has."""
 
 
 class _Choice(Protocol):

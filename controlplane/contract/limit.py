@@ -1,10 +1,11 @@
-"""A hard limit of a queue."""
+"""A hard limit of a queue, and a line with such a queue before it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from .model import ContractModel
+from .needs import Needs
 from .units import PACKET_BYTES
 
 
@@ -17,7 +18,10 @@ class Limit(ContractModel):
         cell_bytes: Size of a cell; 0 unless the unit is cells.
     """
 
-    unit: Literal["bytes", "packets", "cells"]
+    unit: Annotated[
+        Literal["bytes", "packets", "cells"],
+        Needs("limit_units", "target {of.target} cannot limit in {value}"),
+    ]
     value: int
     cell_bytes: int = 0
 
@@ -27,3 +31,17 @@ class Limit(ContractModel):
         if self.unit == "packets":
             return self.value * PACKET_BYTES
         return self.value * (self.cell_bytes if self.unit == "cells" else 1)
+
+
+class QueuedLine(ContractModel):
+    """A line with a queue before it, as asked for or as applied.
+
+    Attributes:
+        rate_bps: Rate in bit/s.
+        limit: The queue's hard limit.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+    """
+
+    rate_bps: int
+    limit: Limit
+    overhead_bytes: int = 0

@@ -13,6 +13,7 @@ from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
 from .model import AliasedModel, ContractModel, FileModel, JsonObject
+from .needs import ELSEWHERE, Needs
 from .path_changes import check_loss
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
@@ -130,6 +131,13 @@ class PolicerProgram(ContractModel):
     burst_bytes: int
 
 
+_AT_TIMES = Needs(
+    "link_changes",
+    "the rate of target {of.target} is set by its control plane before a trial, at no exact time "
+    f"({{key}}); {ELSEWHERE}",
+)
+
+
 class LinkProgram(ContractModel):
     """What is to happen to a lane's link.
 
@@ -140,9 +148,12 @@ class LinkProgram(ContractModel):
         limit: The limit before t0, which a trace leaves as it is.
     """
 
-    changes: tuple[LinkState, ...] = ()
-    trace: TraceProgram | None = None
-    policer: PolicerProgram | None = None
+    changes: Annotated[tuple[LinkState, ...], _AT_TIMES] = ()
+    trace: Annotated[TraceProgram | None, _AT_TIMES] = None
+    policer: Annotated[
+        PolicerProgram | None,
+        Needs("policer", f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
+    ] = None
     limit: Limit
 
     @property
@@ -222,21 +233,17 @@ def _line(rate_bps: int, changes: tuple[LinkState, ...], trace: TraceProgram | N
     return Line(rate_bps, tuple((state.at_ns, state.rate_bps) for state in changes))
 
 
-def link_program(
-    scenario: Scenario, rate: Rate, base_rtt: Duration, limit: Limit
-) -> LinkProgram | None:
+def link_program(scenario: Scenario, limit: Limit) -> LinkProgram | None:
     """What is to happen to the link of a setting; None: nothing.
 
     Args:
-        scenario: The scenario.
-        rate: The setting's rate.
-        base_rtt: That a BDP is taken with.
+        scenario: The scenario, with the setting's values.
         limit: The setting's limit, in whose unit those of changes are.
     """
-    bottleneck = scenario.bottleneck
+    bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
     policer, trace = bottleneck.policer, bottleneck.trace
     program = LinkProgram(
-        changes=_states(bottleneck.changes, rate, base_rtt, limit),
+        changes=_states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
         trace=None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
         policer=policer
         and PolicerProgram(rate_bps=policer.rate.bps, burst_bytes=policer.burst.bytes),

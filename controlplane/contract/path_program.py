@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .limit import Limit
+from .limit import QueuedLine
 from .model import ContractModel, JsonObject
 
 LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
@@ -94,18 +94,8 @@ class PathProgram(ContractModel):
         return self.model_dump(exclude_none=True, exclude=None if self.changes else {"changes"})
 
 
-class ReturnProgram(ContractModel):
-    """A bottleneck of the way back, as asked for or as applied.
-
-    Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit, what is being sent included.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-    """
-
-    rate_bps: int
-    limit: Limit
-    overhead_bytes: int = 0
+class ReturnProgram(QueuedLine):
+    """A bottleneck of the way back; its limit includes what is being sent."""
 
     @property
     def longest_ns(self) -> int:

@@ -22,6 +22,7 @@ from pydantic import (
 from .disciplines import (
     DROPTAIL,
     SUFFIX,
+    DisciplineAsked,
     DisciplineProgram,
     DisciplineSpec,
     OrName,
@@ -34,6 +35,7 @@ from .disciplines import (
 )
 from .dscp import Dscp, dscp_text
 from .model import ContractModel, JsonObject, Name
+from .needs import ELSEWHERE, Needs
 from .shared import CONSTANTS
 from .units import PACKET_BYTES, Buffer, Duration, Rate
 
@@ -382,7 +384,7 @@ class QueueProgram(ContractModel):
     takes: tuple[str, ...] = ()
     limit_bytes: int = 0
     weight: int = 1
-    discipline: DisciplineProgram | None = None
+    discipline: DisciplineAsked = None
 
 
 class QueuesProgram(ContractModel):
@@ -396,10 +398,37 @@ class QueuesProgram(ContractModel):
         dscp_default: Queue of the others.
     """
 
-    scheduler: Scheduler
-    memory: MemoryProgram
-    queues: tuple[QueueProgram, ...]
-    dscp: tuple[tuple[int, int], ...] = ()
+    scheduler: Annotated[
+        Scheduler,
+        Needs(
+            "schedulers",
+            "target {of.target} serves queues by {can}, not by {value} ({key}); " + ELSEWHERE,
+        ),
+    ]
+    memory: Annotated[
+        MemoryProgram,
+        Needs(
+            "memory_policies",
+            "queues of target {of.target} share memory by {can}, not by {value} ({key}); "
+            + ELSEWHERE,
+        ),
+    ]
+    queues: Annotated[
+        tuple[QueueProgram, ...],
+        Needs(
+            "queues",
+            "{value} queues, but target {of.target} has {can} ({key}); write fewer, or "
+            + ELSEWHERE,
+        ),
+    ]
+    dscp: Annotated[
+        tuple[tuple[int, int], ...],
+        Needs(
+            "sorts_by_dscp",
+            "target {of.target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
+            "`flows`, or " + ELSEWHERE,
+        ),
+    ] = ()
     dscp_default: int = 0
 
     def told(self, seed: int) -> JsonObject:

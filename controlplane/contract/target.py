@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .disciplines import DisciplineProgram
+from .disciplines import DisciplineAsked
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
+from .limit import QueuedLine
 from .line import TraceProgram
 from .link_changes import LinkProgram, LinkState, PolicerProgram
 from .model import ContractModel
+from .needs import ELSEWHERE, Needs
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
 
@@ -27,29 +29,56 @@ to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
 _ONLY_IF_ANY = Field(exclude_if=lambda told: not told)
 
 
-class BottleneckProgram(ContractModel):
+class LaneLine(QueuedLine):
+    """The line of a lane and its queue, wherever they are described: asked for, told, applied.
+
+    Attributes:
+        arrivals: What the queue admits or drops as one.
+        limit_counts: Until when a packet counts against the limit; None: as the target has it.
+        back: A bottleneck on the way back; None: no queue is there.
+    """
+
+    arrivals: Annotated[
+        Arrivals,
+        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
+    ] = "frames"
+    limit_counts: Annotated[
+        LimitCounts | None,
+        Needs(
+            "limit_counts",
+            "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
+            "out, or " + ELSEWHERE,
+        ),
+    ] = None
+    back: Annotated[
+        ReturnProgram | None,
+        Needs(
+            "return_queue",
+            "bottleneck.return: target {of.target} has no queue on the way back; remove it, or "
+            + ELSEWHERE,
+        ),
+        Field(exclude_if=lambda told: told is None),
+    ] = None
+
+
+class BottleneckProgram(LaneLine):
     """The intent for one lane.
 
     Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What the queue admits or drops as one.
-        limit_counts: Until when a packet counts against the limit; None: as the target has it.
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
-        back: A bottleneck on the way back; None: no queue is there.
         link: What happens to the link in mid-trial, and a policer; None: nothing.
     """
 
-    rate_bps: int
-    limit: Limit
-    overhead_bytes: int = 0
-    arrivals: Arrivals = "frames"
-    limit_counts: LimitCounts | None = None
-    discipline: DisciplineProgram | None = None
-    queues: QueuesProgram | None = None
-    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
+    discipline: DisciplineAsked = None
+    queues: Annotated[
+        QueuesProgram | None,
+        Needs(
+            "several_queues",
+            "target {of.target} has one queue behind its line ({key}){of.why_one_queue}; "
+            + ELSEWHERE,
+        ),
+    ] = None
     link: LinkProgram | None = None
 
     @property
@@ -58,37 +87,27 @@ class BottleneckProgram(ContractModel):
         return self.link is not None and self.link.is_scheduled
 
 
-class Applied(ContractModel):
+class Applied(LaneLine):
     """What the target really does.
 
     Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit.
-        buffer_bytes: The limit as bytes (packets of 1514 bytes).
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
+        buffer_bytes: The limit as bytes (packets of 1514 bytes).
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
-        back: The bottleneck on the way back; None: no queue is there.
         detail: The request in the target's own units, for a person; empty: the same.
         changes: States of the link after t0, in the order of time; empty: it does not change.
         trace: What it carries over time, instead.
         policer: What is in front of the queue.
     """
 
-    rate_bps: int
-    limit: Limit
-    buffer_bytes: int
-    overhead_bytes: int
-    arrivals: Arrivals = "frames"
     limit_counts: LimitCounts = "system"
-    discipline: DisciplineProgram | None = None
+    buffer_bytes: int
+    discipline: DisciplineAsked = None
     queues: QueuesProgram | None = None
     slot_bytes: int = 0
-    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
     detail: str = ""
     changes: Annotated[tuple[LinkState, ...], _ONLY_IF_ANY] = ()
     trace: Annotated[TraceProgram | None, _ONLY_IF_ANY] = None
@@ -192,6 +211,16 @@ class Capabilities(ContractModel):
     verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""
+
+    @property
+    def several_queues(self) -> bool:
+        """Whether there can be more than one queue behind the line."""
+        return self.queues > 1
+
+    @property
+    def why_one_queue(self) -> str:
+        """Why not, as the rest of a refusal."""
+        return f": {self.without_queues}" if self.without_queues else ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""plan.json: rate and overhead are held once; plans that held the whole program are still read."""
+"""plan.json: a lane is described once, by its setting; limits beside it are still read."""
 
 from __future__ import annotations
 
@@ -28,20 +28,18 @@ def test_a_plan_is_read_as_it_was_written(scenario: Scenario, testbed: Testbed) 
     assert Plan.model_validate(json.loads(plan.model_dump_json())) == plan
 
 
-def test_a_plan_with_whole_programs_is_still_read(scenario: Scenario, testbed: Testbed) -> None:
+def test_a_plan_with_limits_beside_the_settings_is_still_read(
+    scenario: Scenario, testbed: Testbed
+) -> None:
     plan = plan_of(scenario, testbed)
     old = json.loads(plan.model_dump_json())
-    for trial, planned in zip(old["trials"], plan.trials, strict=True):
-        del trial["limit"]
-        trial["program"] = planned.program.model_dump()
+    for trial in old["trials"]:
+        trial["limit"] = trial["setting"].pop("limit")
     assert Plan.model_validate(old) == plan
 
 
-@pytest.mark.parametrize("program", [None, 7, {}, {"rate_bps": 1}])
-def test_a_damaged_program_is_an_error(
-    scenario: Scenario, testbed: Testbed, program: object
-) -> None:
+@pytest.mark.parametrize("limit", [None, 7, {}, {"unit": "kg", "value": 1}])
+def test_a_damaged_limit_is_an_error(scenario: Scenario, testbed: Testbed, limit: object) -> None:
     old = json.loads(plan_of(scenario, testbed).trials[0].model_dump_json())
-    del old["limit"]
     with pytest.raises(ValidationError, match="limit"):
-        PlannedTrial.model_validate(old | {"program": program})
+        PlannedTrial.model_validate(old | {"limit": limit})
