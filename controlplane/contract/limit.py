@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from .model import ContractModel
+from .model import ContractModel, Count
 from .needs import Needs
 from .units import PACKET_BYTES
 
@@ -42,6 +42,6 @@ class QueuedLine(ContractModel):
         overhead_bytes: Bytes counted for each packet besides the frame.
     """
 
-    rate_bps: int
+    rate_bps: Count
     limit: Limit
-    overhead_bytes: int = 0
+    overhead_bytes: Count = 0

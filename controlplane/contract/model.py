@@ -13,6 +13,9 @@ JsonObject = dict[str, Any]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 """A name in a scenario or a testbed."""
 
+Count = Annotated[int, Field(strict=True, ge=0)]
+"""A whole number of 0 or more."""
+
 Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
 

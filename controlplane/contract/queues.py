@@ -372,7 +372,7 @@ class QueueProgram(ContractModel):
     """One of the queues, as asked for or as applied.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty: as a data plane has it, which knows none.
         takes: What it takes, in words: flow groups and strategies, or code points; empty: what no
             other one takes.
         limit_bytes: Its own hard limit; 0: none but the memory's.
@@ -380,7 +380,7 @@ class QueueProgram(ContractModel):
         discipline: Its discipline; None: drop-tail.
     """
 
-    name: str
+    name: str = ""
     takes: tuple[str, ...] = ()
     limit_bytes: int = 0
     weight: int = 1

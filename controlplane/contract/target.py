@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -61,13 +61,12 @@ class LaneLine(QueuedLine):
     ] = None
 
 
-class BottleneckProgram(LaneLine):
-    """The intent for one lane.
+class TargetLine(LaneLine):
+    """The same as a target is asked for it, or has it.
 
     Attributes:
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
-        link: What happens to the link in mid-trial, and a policer; None: nothing.
     """
 
     discipline: DisciplineAsked = None
@@ -79,6 +78,15 @@ class BottleneckProgram(LaneLine):
             + ELSEWHERE,
         ),
     ] = None
+
+
+class BottleneckProgram(TargetLine):
+    """The intent for one lane.
+
+    Attributes:
+        link: What happens to the link in mid-trial, and a policer; None: nothing.
+    """
+
     link: LinkProgram | None = None
 
     @property
@@ -86,15 +94,22 @@ class BottleneckProgram(LaneLine):
         """Whether it changes at times after the start."""
         return self.link is not None and self.link.is_scheduled
 
+    def applied(self, **otherwise: Any) -> Applied:
+        """What a target does that does all of it, but for what it does otherwise."""
+        does = {name: getattr(self, name) for name in TargetLine.model_fields}
+        does["limit_counts"] = self.limit_counts or "system"
+        if self.link is not None:
+            does |= {name: getattr(self.link, name) for name in ("changes", "trace", "policer")}
+        does |= otherwise
+        return Applied(buffer_bytes=does["limit"].in_bytes, **does)
 
-class Applied(LaneLine):
+
+class Applied(TargetLine):
     """What the target really does.
 
     Attributes:
         limit_counts: Until when a packet counts against the limit.
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
-        discipline: The queue's discipline; None: drop-tail.
-        queues: Several queues, whose memory is the limit; None: one queue.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
@@ -105,8 +120,6 @@ class Applied(LaneLine):
 
     limit_counts: LimitCounts = "system"
     buffer_bytes: int
-    discipline: DisciplineAsked = None
-    queues: QueuesProgram | None = None
     slot_bytes: int = 0
     detail: str = ""
     changes: Annotated[tuple[LinkState, ...], _ONLY_IF_ANY] = ()

@@ -9,7 +9,6 @@ from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.link_changes import line_of
 from nashbed.controlplane.plan.sweep import scenario_settings
-from nashbed.controlplane.targets.dpdk import dpdk_resolve
 
 S = 10**9
 TEXT = """\
@@ -40,7 +39,7 @@ def test_states_by_hand() -> None:
     assert states == [(30, 10, full), (50, 0, full), (60, 0, later), (70, 50, later)]
     assert setting.most_rate_bps == 10**8
     assert setting.program.is_scheduled
-    applied = dpdk_resolve(setting.program)
+    applied = setting.program.applied()
     bits = line_of(applied).capacity_bits(0, 100 * S)
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
@@ -48,13 +47,13 @@ def test_states_by_hand() -> None:
 def test_a_policer_alone_schedules_nothing() -> None:
     (setting,) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
     assert not setting.program.is_scheduled
-    assert dpdk_resolve(setting.program).policer.burst_bytes == 200_000
+    assert setting.program.applied().policer.burst_bytes == 200_000
 
 
 def test_without_any_of_it_nothing_is_named() -> None:
     (setting,) = scenario_settings(scenario("overhead: 0B"))
     assert "link" not in setting.model_dump()
-    assert {"changes", "trace", "policer"}.isdisjoint(dpdk_resolve(setting.program).model_dump())
+    assert {"changes", "trace", "policer"}.isdisjoint(setting.program.applied().model_dump())
 
 
 def change(*items: str) -> str:
@@ -135,7 +134,7 @@ def test_traces_are_read(tmp_path: Any) -> None:
     ):
         text = TEXT.format(link=link, duration="10s", more="")
         (setting,) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
-        line = line_of(dpdk_resolve(setting.program))
+        line = line_of(setting.program.applied())
         assert (line.opportunities_ns, line.steps, line.period_ns) == expected
         if line.opportunities_ns:
             assert line.opportunity_bits == 8 * 1514
