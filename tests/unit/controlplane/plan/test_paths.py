@@ -119,10 +119,9 @@ def test_every_purpose_has_a_seed_of_its_own(testbed: Testbed) -> None:
         part
         for program in (delay.forward, delay.back)
         if program is not None
-        for part in (program.jitter, program.reorder, program.gilbert)
-        if part is not None
+        for part in program.impairments.values()
     ]
-    assert len({part.seed for part in parts} | {delay.seed}) == 7
+    assert len({part["seed"] for part in parts} | {delay.seed}) == 7
 
 
 def test_a_path_of_constants_is_told_as_before(scenario: Scenario, testbed: Testbed) -> None:
