@@ -1,12 +1,15 @@
-"""A hard limit of a queue, and a line with such a queue before it."""
+"""A hard limit of a queue, what it admits and counts, and a line with such a queue before it."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from .model import ContractModel, Count
-from .needs import Needs
+from .needs import ELSEWHERE, Needs
 from .units import PACKET_BYTES
+
+Arrivals = Literal["frames", "trains"]
+LimitCounts = Literal["system", "queue"]
 
 
 class Limit(ContractModel):
@@ -45,3 +48,29 @@ class QueuedLine(ContractModel):
     rate_bps: Count
     limit: Limit
     overhead_bytes: Count = 0
+
+
+class Admission(ContractModel):
+    """What a queue admits and counts: keys of a scenario that targets are told as they are.
+
+    Attributes:
+        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
+        limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
+            until its last bit has left; `queue`, until its first bit leaves, as in a Linux router
+            and in a switch chip's queue. Left out: as the target has it, which is `system` except
+            on a Tofino.
+    """
+
+    arrivals: Annotated[
+        Arrivals,
+        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
+    ] = "frames"
+    limit_counts: Annotated[
+        LimitCounts | None,
+        Needs(
+            "limit_counts",
+            "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
+            "out, or " + ELSEWHERE,
+        ),
+    ] = None

@@ -44,6 +44,13 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
         default = fields[name].default
         if isinstance(default, Quantity):
             key["default"] = str(default)
+    # A model's own keys come before those that it shares with others.
+    own = {
+        field.alias or n for n, field in model.model_fields.items() if n in model.__annotations__
+    }
+    schema.get("properties", {}).update(
+        {name: schema["properties"].pop(name) for name in fields if name not in own}
+    )
 
 
 class ContractModel(BaseModel):

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from .disciplines import DisciplineAsked
+from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
-from .limit import QueuedLine
 from .line import TraceProgram
 from .link_changes import LinkProgram, LinkState, PolicerProgram
 from .model import ContractModel
@@ -18,38 +18,16 @@ from .needs import ELSEWHERE, Needs
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
 
-Arrivals = Literal["frames", "trains"]
-"""What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
-nothing, as a Linux router does (docs/explanation/bottleneck.md says what a train is)."""
-LimitCounts = Literal["system", "queue"]
-"""Until when a packet counts against the limit: until its last bit has left, or only while it waits
-to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
-
-
 _ONLY_IF_ANY = Field(exclude_if=lambda told: not told)
 
 
-class LaneLine(QueuedLine):
+class LaneLine(Admission, QueuedLine):
     """The line of a lane and its queue, wherever they are described: asked for, told, applied.
 
     Attributes:
-        arrivals: What the queue admits or drops as one.
-        limit_counts: Until when a packet counts against the limit; None: as the target has it.
         back: A bottleneck on the way back; None: no queue is there.
     """
 
-    arrivals: Annotated[
-        Arrivals,
-        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
-    ] = "frames"
-    limit_counts: Annotated[
-        LimitCounts | None,
-        Needs(
-            "limit_counts",
-            "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
-            "out, or " + ELSEWHERE,
-        ),
-    ] = None
     back: Annotated[
         ReturnProgram | None,
         Needs(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..contract.course import start_label
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
-from ..contract.limit import Limit
+from ..contract.limit import Admission, Limit
 from ..contract.link_changes import link_program
 from ..contract.path_changes import rtt_range_ns
 from ..contract.scenario import Bottleneck, Scenario
@@ -118,8 +118,7 @@ def _setting(scenario: Scenario, swept: Mapping[str, Any]) -> Setting:
         rate_bps=bottleneck.rate.bps,
         limit=limit,
         overhead_bytes=bottleneck.overhead.bytes,
-        arrivals=bottleneck.arrivals,
-        limit_counts=bottleneck.limit_counts,
+        **{name: getattr(bottleneck, name) for name in Admission.model_fields},
         back=bottleneck.return_ and bottleneck.return_.program(bottleneck.overhead.bytes),
         buffer_bytes=size,
         buffer_label=str(bottleneck.buffer),

@@ -31,7 +31,7 @@ from ..contract.model import JsonObject
 from ..contract.path_program import PathProgram
 from ..contract.queues import QueuesProgram
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
+from ..contract.target import Applied, FlowEntry, LaneLine, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
@@ -126,11 +126,7 @@ class RunningDataPlane:
             entries = [_entry(entry, queues is not None) for entry in part]
             self.ask(Done, "flows", lane=lane.lane, entries=entries)
         return lane.bottleneck.applied(
-            rate_bps=applied.rate_bps,
-            limit=applied.limit,
-            overhead_bytes=applied.overhead_bytes,
-            arrivals=applied.arrivals,
-            limit_counts=applied.limit_counts,
+            **{name: getattr(applied, name) for name in LaneLine.model_fields if name != "back"},
             discipline=_named(asked, applied.discipline),
             queues=_named_queues(queues, applied.queues),
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from ..contract.disciplines import DISCIPLINES
+from ..contract.limit import Arrivals, LimitCounts
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -18,11 +19,9 @@ from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
 from ..contract.target import (
     Applied,
-    Arrivals,
     BottleneckProgram,
     Capabilities,
     LaneProgram,
-    LimitCounts,
     TelemetryPlan,
 )
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
