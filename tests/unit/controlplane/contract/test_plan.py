@@ -9,6 +9,7 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.trial import Setting
 from pydantic import ValidationError
 from tests.unit.controlplane.conftest import plan_of
 
@@ -36,6 +37,12 @@ def test_a_plan_with_limits_beside_the_settings_is_still_read(
     for trial in old["trials"]:
         trial["limit"] = trial["setting"].pop("limit")
     assert Plan.model_validate(old) == plan
+
+
+def test_settings_without_a_limit_are_in_bytes(scenario: Scenario, testbed: Testbed) -> None:
+    setting = plan_of(scenario, testbed).trials[0].setting
+    old = json.loads(setting.model_dump_json(exclude={"limit"}))
+    assert Setting.model_validate(old) == setting
 
 
 @pytest.mark.parametrize("limit", [None, 7, {}, {"unit": "kg", "value": 1}])

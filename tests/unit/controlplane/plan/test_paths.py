@@ -176,6 +176,7 @@ def test_the_way_back_is_asked_for_only_where_it_is_written(testbed: Testbed) ->
     back = trial.program.back
     assert back is not None
     assert (back.rate_bps, back.limit.value, back.overhead_bytes) == (10**6, 50, 24)
+    assert trial.program.applied().back == back
     # 50 acknowledgements with every option, and their overhead, at 1 Mbit/s.
     assert back.longest_ns == 50 * (134 + 24) * 8 * 1000
     plain = scenario_with("2bdp}", "2bdp, overhead: 24B}")

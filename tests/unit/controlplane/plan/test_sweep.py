@@ -82,6 +82,19 @@ def test_disciplines_are_swept() -> None:
         scenario_with("sweep: {mixes", "sweep: {discipline: [codel, {codel: {}}], mixes")
 
 
+def test_settings_are_the_product_of_values_at_their_places() -> None:
+    """Base RTTs and losses go to every group; what is not swept is as the scenario has it."""
+    swept = 'sweep: {kernel: ["6.1"], discipline: [droptail, codel], random_loss: [1%, 2%], mixes'
+    settings = scenario_settings(scenario_with("sweep: {mixes", swept))
+    assert [setting.label for setting in settings] == [
+        f"{queue}-v6.1-l{loss}pct-b2bdp" for queue in ("droptail", "codel") for loss in (1, 2)
+    ]
+    assert [setting.random_loss_ppb for setting in settings] == [10**7, 2 * 10**7] * 2
+    assert {(s.kernel, s.rate_bps, s.base_rtt_ns, s.start) for s in settings} == {
+        ("6.1", 10**8, (10**7,), None)
+    }
+
+
 @pytest.mark.parametrize(
     ("buffer", "unit", "value", "cell"),
     [
