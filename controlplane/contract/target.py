@@ -11,14 +11,12 @@ from pydantic import Field
 from .disciplines import DisciplineAsked
 from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
-from .line import TraceProgram
-from .link_changes import LinkProgram, LinkState, PolicerProgram
+from .line import Line
+from .link_changes import LinkEvents, LinkProgram
 from .model import ContractModel
 from .needs import ELSEWHERE, Needs
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
-
-_ONLY_IF_ANY = Field(exclude_if=lambda told: not told)
 
 
 class LaneLine(Admission, QueuedLine):
@@ -77,12 +75,12 @@ class BottleneckProgram(TargetLine):
         does = {name: getattr(self, name) for name in TargetLine.model_fields}
         does["limit_counts"] = self.limit_counts or "system"
         if self.link is not None:
-            does |= {name: getattr(self.link, name) for name in ("changes", "trace", "policer")}
+            does |= {name: getattr(self.link, name) for name in LinkEvents.model_fields}
         does |= otherwise
         return Applied(buffer_bytes=does["limit"].in_bytes, **does)
 
 
-class Applied(TargetLine):
+class Applied(TargetLine, LinkEvents):
     """What the target really does.
 
     Attributes:
@@ -91,18 +89,17 @@ class Applied(TargetLine):
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
-        changes: States of the link after t0, in the order of time; empty: it does not change.
-        trace: What it carries over time, instead.
-        policer: What is in front of the queue.
     """
 
     limit_counts: LimitCounts = "system"
     buffer_bytes: int
     slot_bytes: int = 0
     detail: str = ""
-    changes: Annotated[tuple[LinkState, ...], _ONLY_IF_ANY] = ()
-    trace: Annotated[TraceProgram | None, _ONLY_IF_ANY] = None
-    policer: Annotated[PolicerProgram | None, _ONLY_IF_ANY] = None
+
+    @property
+    def line(self) -> Line:
+        """The line that the target really made."""
+        return self.line_from(self.rate_bps)
 
 
 class TimeBounds(ContractModel):

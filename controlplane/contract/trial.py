@@ -92,7 +92,7 @@ class Setting(LaneLine):
     @property
     def most_rate_bps(self) -> int:
         """The highest rate of a trial."""
-        return self.rate_bps if self.link is None else self.link.line(self.rate_bps).most_bps
+        return self.rate_bps if self.link is None else self.link.line_from(self.rate_bps).most_bps
 
     @property
     def most_buffer_bytes(self) -> int:

@@ -167,7 +167,7 @@ def tcp_packets(lane: LaneProgram) -> int:
     """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
     program, link = lane.bottleneck, lane.bottleneck.link
-    rate_bps = program.rate_bps if link is None else link.line(program.rate_bps).most_bps
+    rate_bps = program.rate_bps if link is None else link.line_from(program.rate_bps).most_bps
     changes = () if link is None else link.changes
     held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
     if program.back is not None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.link_changes import line_of
 from nashbed.controlplane.plan.sweep import scenario_settings
 
 S = 10**9
@@ -40,7 +39,7 @@ def test_states_by_hand() -> None:
     assert setting.most_rate_bps == 10**8
     assert setting.program.is_scheduled
     applied = setting.program.applied()
-    bits = line_of(applied).capacity_bits(0, 100 * S)
+    bits = applied.line.capacity_bits(0, 100 * S)
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
 
@@ -134,7 +133,7 @@ def test_traces_are_read(tmp_path: Any) -> None:
     ):
         text = TEXT.format(link=link, duration="10s", more="")
         (setting,) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
-        line = line_of(setting.program.applied())
+        line = setting.program.applied().line
         assert (line.opportunities_ns, line.steps, line.period_ns) == expected
         if line.opportunities_ns:
             assert line.opportunity_bits == 8 * 1514
