@@ -23,8 +23,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from .model import ContractModel, JsonObject
-from .needs import ELSEWHERE, Needs
+from .model import ELSEWHERE, ContractModel, JsonObject, Needs
 from .units import Duration, Share, Size
 
 SUFFIX = ".c"

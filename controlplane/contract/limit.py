@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from .model import ContractModel, Count
-from .needs import ELSEWHERE, Needs
+from .model import ELSEWHERE, ContractModel, Count, Needs
 from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]

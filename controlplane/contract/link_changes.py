@@ -12,8 +12,7 @@ from pydantic import BeforeValidator, Field
 from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
-from .model import AliasedModel, ContractModel, FileModel, JsonObject
-from .needs import ELSEWHERE, Needs
+from .model import ELSEWHERE, AliasedModel, ContractModel, FileModel, JsonObject, Needs
 from .path_changes import check_loss
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 

@@ -1,6 +1,7 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
@@ -16,8 +17,25 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(strict=True, ge=0)]
 """A whole number of 0 or more."""
 
+ELSEWHERE = "use a testbed of target dpdk or virtual"
+
 Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Stands in the annotation of a field that not every target has.
+
+    Attributes:
+        can: The field of Capabilities that answers: the values that are possible, the highest
+            number of them, or whether it is possible at all.
+        refusal: What a person reads where the answer is no; {key} is the scenario's key, {value}
+            what is asked for, {can} what is possible, {of} the capabilities.
+    """
+
+    can: str
+    refusal: str
 
 
 def _describe(schema: JsonObject, model: type[BaseModel]) -> None:

@@ -34,8 +34,7 @@ from .disciplines import (
     with_defaults,
 )
 from .dscp import Dscp, dscp_text
-from .model import ContractModel, JsonObject, Name
-from .needs import ELSEWHERE, Needs
+from .model import ELSEWHERE, ContractModel, JsonObject, Name, Needs
 from .shared import CONSTANTS
 from .units import PACKET_BYTES, Buffer, Duration, Rate
 

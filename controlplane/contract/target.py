@@ -13,8 +13,7 @@ from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .line import Line
 from .link_changes import LinkEvents, LinkProgram
-from .model import ContractModel
-from .needs import ELSEWHERE, Needs
+from .model import ELSEWHERE, ContractModel, Needs
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..contract.errors import ConfigError, TargetError
-from ..contract.needs import refusals
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
@@ -27,6 +26,7 @@ from .estimates import (
     trial_time,
     trials_at_once,
 )
+from .refusals import refusals
 from .seeds import derive
 from .sweep import mix_label, scenario_mixes, scenario_settings
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.needs import Needs, refusals
+from nashbed.controlplane.contract.model import Needs
 from nashbed.controlplane.contract.target import BottleneckProgram, Capabilities
 from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.plan.refusals import refusals
 from nashbed.controlplane.targets.registry import capabilities_of
 from pydantic import BaseModel
 

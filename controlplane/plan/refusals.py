@@ -1,32 +1,14 @@
-"""What a target must be able to do for a field of a lane, said at the field."""
+"""What a target cannot do of a lane: each field says what it needs, and one walk asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
-if TYPE_CHECKING:
-    from .target import Capabilities
-
-ELSEWHERE = "use a testbed of target dpdk or virtual"
-
-
-@dataclass(frozen=True)
-class Needs:
-    """Stands in the annotation of a field that not every target has.
-
-    Attributes:
-        can: The field of Capabilities that answers: the values that are possible, the highest
-            number of them, or whether it is possible at all.
-        refusal: What a person reads where the answer is no; {key} is the scenario's key, {value}
-            what is asked for, {can} what is possible, {of} the capabilities.
-    """
-
-    can: str
-    refusal: str
+from ..contract.model import Needs
+from ..contract.target import Capabilities
 
 
 def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> Iterator[str]:
