@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from nashbed.controlplane.contract.line import Line
-from nashbed.controlplane.contract.link_changes import line_of
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -115,7 +114,7 @@ TRACE_STEP_NS = 10_000_000
 
 def _traced(applied: Applied, changes: list[PathChange], end_ns: int) -> PathCourse:
     """A link that follows a trace; changes are those of the flows' paths."""
-    line, times = line_of(applied), np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
+    line, times = applied.line, np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
     return PathCourse(applied.rate_bps, tuple(changes), times, _carried(line, times))
 
 

@@ -188,14 +188,13 @@ def make_attempts(traffic: Traffic, folder: Path) -> tuple[Attempt, ...]:
         folder: Where the lanes' folders are made.
     """
     scenario = _scenario(traffic)
-    ((setting, program),) = scenario_settings(scenario)
+    (setting,) = scenario_settings(scenario)
     trial = PlannedTrial(
         key="bench",
         setting=setting,
         mix=(GroupMix(group=0, name="all", counts=dict(traffic.counts)),),
         repetition=0,
         seed=scenario.seed,
-        limit=program.limit,
     )
     folders = [folder / f"lane{lane}" for lane in range(traffic.lanes)]
     for each in folders:

@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from .c_files import SUFFIX, name_problem
-from .model import ContractModel, JsonObject
+from .model import ELSEWHERE, ContractModel, JsonObject, Needs
 from .units import Duration, Share, Size
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
@@ -242,6 +242,16 @@ class DisciplineProgram(ContractModel):
     def _flat(self) -> JsonObject:
         file = {"file": self.file} if self.file else {}
         return {"name": self.name, **file, **dict(self.parameters)}
+
+
+DisciplineAsked = Annotated[
+    DisciplineProgram | None,
+    Needs(
+        "disciplines",
+        "the queue of target {of.target} is {can}, not {value} ({key}); " + ELSEWHERE,
+    ),
+]
+"""A queue's discipline as asked for or as applied; None: drop-tail, which every target has."""
 
 
 class _Choice(Protocol):

@@ -1,11 +1,14 @@
-"""A hard limit of a queue."""
+"""A hard limit of a queue, what it admits and counts, and a line with such a queue before it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from .model import ContractModel
+from .model import ELSEWHERE, ContractModel, Count, Needs
 from .units import PACKET_BYTES
+
+Arrivals = Literal["frames", "trains"]
+LimitCounts = Literal["system", "queue"]
 
 
 class Limit(ContractModel):
@@ -17,7 +20,10 @@ class Limit(ContractModel):
         cell_bytes: Size of a cell; 0 unless the unit is cells.
     """
 
-    unit: Literal["bytes", "packets", "cells"]
+    unit: Annotated[
+        Literal["bytes", "packets", "cells"],
+        Needs("limit_units", "target {of.target} cannot limit in {value}"),
+    ]
     value: int
     cell_bytes: int = 0
 
@@ -27,3 +33,43 @@ class Limit(ContractModel):
         if self.unit == "packets":
             return self.value * PACKET_BYTES
         return self.value * (self.cell_bytes if self.unit == "cells" else 1)
+
+
+class QueuedLine(ContractModel):
+    """A line with a queue before it, as asked for or as applied.
+
+    Attributes:
+        rate_bps: Rate in bit/s.
+        limit: The queue's hard limit.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+    """
+
+    rate_bps: Count
+    limit: Limit
+    overhead_bytes: Count = 0
+
+
+class Admission(ContractModel):
+    """What a queue admits and counts: keys of a scenario that targets are told as they are.
+
+    Attributes:
+        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
+        limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
+            until its last bit has left; `queue`, until its first bit leaves, as in a Linux router
+            and in a switch chip's queue. Left out: as the target has it, which is `system` except
+            on a Tofino.
+    """
+
+    arrivals: Annotated[
+        Arrivals,
+        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
+    ] = "frames"
+    limit_counts: Annotated[
+        LimitCounts | None,
+        Needs(
+            "limit_counts",
+            "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
+            "out, or " + ELSEWHERE,
+        ),
+    ] = None

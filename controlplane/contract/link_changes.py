@@ -12,13 +12,12 @@ from pydantic import BeforeValidator, Field
 from .course import SettledDuration
 from .limit import Limit
 from .line import Line, TraceProgram, line_of_trace
-from .model import AliasedModel, ContractModel, FileModel, JsonObject
+from .model import ELSEWHERE, AliasedModel, ContractModel, FileModel, JsonObject, Needs
 from .path_changes import check_loss
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 if TYPE_CHECKING:
     from .scenario import Scenario
-    from .target import Applied
 
 BURST_MAX = Size(2_000_000_000)
 
@@ -130,25 +129,55 @@ class PolicerProgram(ContractModel):
     burst_bytes: int
 
 
-class LinkProgram(ContractModel):
-    """What is to happen to a lane's link.
+_AT_TIMES = Needs(
+    "link_changes",
+    "the rate of target {of.target} is set by its control plane before a trial, at no exact time "
+    f"({{key}}); {ELSEWHERE}",
+)
+_IF_ANY = Field(exclude_if=lambda told: not told)
+
+
+class LinkEvents(ContractModel):
+    """What happens to a lane's link, as asked for or as applied.
 
     Attributes:
-        changes: Its states after t0, in the order of time.
-        trace: What it carries, instead.
-        policer: What is in front of its queue.
-        limit: The limit before t0, which a trace leaves as it is.
+        changes: States of the link after t0, in the order of time; empty: it does not change.
+        trace: What it carries over time, instead.
+        policer: What is in front of the queue.
     """
 
-    changes: tuple[LinkState, ...] = ()
-    trace: TraceProgram | None = None
-    policer: PolicerProgram | None = None
-    limit: Limit
+    changes: Annotated[tuple[LinkState, ...], _AT_TIMES, _IF_ANY] = ()
+    trace: Annotated[TraceProgram | None, _AT_TIMES, _IF_ANY] = None
+    policer: Annotated[
+        PolicerProgram | None,
+        Needs("policer", f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
+        _IF_ANY,
+    ] = None
 
     @property
     def is_scheduled(self) -> bool:
         """Whether anything happens after t0."""
         return bool(self.changes) or self.trace is not None
+
+    def line_from(self, rate_bps: int) -> Line:
+        """The line of a lane.
+
+        Args:
+            rate_bps: Its rate before t0.
+        """
+        if self.trace is not None:
+            return line_of_trace(rate_bps, self.trace)
+        return Line(rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
+
+
+class LinkProgram(LinkEvents):
+    """What is asked to happen to a lane's link.
+
+    Attributes:
+        limit: The limit before t0, which a trace leaves as it is.
+    """
+
+    limit: Limit
 
     def told(self, trace_file: str) -> JsonObject:
         """What a data plane is told.
@@ -174,14 +203,6 @@ class LinkProgram(ContractModel):
         pairs = zip(self.trace.times_ns, self.trace.rates_bps, strict=True)
         return {"states": [_state(*pair, self.limit.value) for pair in pairs], **period}
 
-    def line(self, rate_bps: int) -> Line:
-        """The line of a lane.
-
-        Args:
-            rate_bps: Its rate before t0.
-        """
-        return _line(rate_bps, self.changes, self.trace)
-
 
 def _state(at_ns: int, rate_bps: int, limit: int) -> JsonObject:
     return {"at_ns": at_ns, "rate_bps": rate_bps, "limit": limit}
@@ -200,43 +221,17 @@ def losses_of(changes: tuple[LinkChange, ...]) -> tuple[tuple[int, int], ...]:
     )
 
 
-def line_of(applied: Applied) -> Line:
-    """The line that a target really made."""
-    return _line(applied.rate_bps, applied.changes, applied.trace)
-
-
-def capacity_bits(applied: Applied, from_ns: int, to_ns: int) -> float:
-    """What an applied link can carry between two times after t0, overhead counted.
-
-    Args:
-        applied: What the target really does.
-        from_ns: The first.
-        to_ns: The second.
-    """
-    return line_of(applied).capacity_bits(from_ns, to_ns)
-
-
-def _line(rate_bps: int, changes: tuple[LinkState, ...], trace: TraceProgram | None) -> Line:
-    if trace is not None:
-        return line_of_trace(rate_bps, trace)
-    return Line(rate_bps, tuple((state.at_ns, state.rate_bps) for state in changes))
-
-
-def link_program(
-    scenario: Scenario, rate: Rate, base_rtt: Duration, limit: Limit
-) -> LinkProgram | None:
+def link_program(scenario: Scenario, limit: Limit) -> LinkProgram | None:
     """What is to happen to the link of a setting; None: nothing.
 
     Args:
-        scenario: The scenario.
-        rate: The setting's rate.
-        base_rtt: That a BDP is taken with.
+        scenario: The scenario, with the setting's values.
         limit: The setting's limit, in whose unit those of changes are.
     """
-    bottleneck = scenario.bottleneck
+    bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
     policer, trace = bottleneck.policer, bottleneck.trace
     program = LinkProgram(
-        changes=_states(bottleneck.changes, rate, base_rtt, limit),
+        changes=_states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
         trace=None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
         policer=policer
         and PolicerProgram(rate_bps=policer.rate.bps, burst_bytes=policer.burst.bytes),

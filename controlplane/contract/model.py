@@ -1,6 +1,7 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
@@ -13,8 +14,28 @@ JsonObject = dict[str, Any]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 """A name in a scenario or a testbed."""
 
+Count = Annotated[int, Field(strict=True, ge=0)]
+"""A whole number of 0 or more."""
+
+ELSEWHERE = "use a testbed of target dpdk or virtual"
+
 Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Stands in the annotation of a field that not every target has.
+
+    Attributes:
+        can: The field of Capabilities that answers: the values that are possible, the highest
+            number of them, or whether it is possible at all.
+        refusal: What a person reads where the answer is no; {key} is the scenario's key, {value}
+            what is asked for, {can} what is possible, {of} the capabilities.
+    """
+
+    can: str
+    refusal: str
 
 
 def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
@@ -41,6 +62,13 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
         default = fields[name].default
         if isinstance(default, Quantity):
             key["default"] = str(default)
+    # A model's own keys come before those that it shares with others.
+    own = {
+        field.alias or n for n, field in model.model_fields.items() if n in model.__annotations__
+    }
+    schema.get("properties", {}).update(
+        {name: schema["properties"].pop(name) for name in fields if name not in own}
+    )
 
 
 class ContractModel(BaseModel):

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .limit import Limit
-from .model import AliasedModel, ContractModel
+from .model import AliasedModel, ContractModel, JsonObject
 from .path_program import ReturnProgram
 from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, counted
@@ -97,6 +97,11 @@ class Jitter(ContractModel):
         return DISTRIBUTIONS[name](getattr(self, name).ns)
 
     @property
+    def told(self) -> JsonObject:
+        """What a data plane is told of it."""
+        return {"points_ns": list(self.points_ns), "every_ns": self.every.ns}
+
+    @property
     def most_ns(self) -> int:
         """The most that a packet may take more."""
         return self.points_ns[-1]
@@ -136,6 +141,11 @@ class Reorder(ContractModel):
     share: Share
     by: Duration
 
+    @property
+    def told(self) -> JsonObject:
+        """What a data plane is told of it."""
+        return {"share_ppb": self.share.ppb, "by_ns": self.by.ns}
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not 0 < self.share.ppb <= ALL.ppb:
@@ -168,6 +178,12 @@ class Gilbert(AliasedModel):
     def recovery(self) -> Share:
         """The probability that the bad state ends."""
         return Share(ALL.ppb - self.p.ppb) if self.r is None else self.r
+
+    @property
+    def told(self) -> JsonObject:
+        """What a data plane is told of it."""
+        parts = {"p": self.p, "r": self.recovery, "loss_bad": self.bad, "loss_good": self.good}
+        return {f"{name}_ppb": share.ppb for name, share in parts.items()}
 
     @property
     def mean(self) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .limit import Limit
+from pydantic import Field
+
+from .limit import QueuedLine
 from .model import ContractModel, JsonObject
 
 LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
@@ -23,89 +25,26 @@ class ChangeProgram(ContractModel):
     loss_ppb: int
 
 
-class JitterProgram(ContractModel):
-    """What packets take more.
-
-    Attributes:
-        points_ns: Quantiles of the distribution, from the least to the most.
-        every_ns: How long a draw holds; 0: for one packet.
-        seed: Of its sequence.
-    """
-
-    points_ns: tuple[int, ...]
-    every_ns: int
-    seed: int
-
-
-class ReorderProgram(ContractModel):
-    """Which packets are late.
-
-    Attributes:
-        share_ppb: Their share.
-        by_ns: How late.
-        seed: Of its sequence.
-    """
-
-    share_ppb: int
-    by_ns: int
-    seed: int
-
-
-class GilbertProgram(ContractModel):
-    """Losses by two states, good and bad.
-
-    Attributes:
-        p_ppb: From good to bad.
-        r_ppb: From bad to good.
-        loss_bad_ppb: What the bad state loses.
-        loss_good_ppb: What the good state loses.
-        seed: Of its sequence.
-    """
-
-    p_ppb: int
-    r_ppb: int
-    loss_bad_ppb: int
-    loss_good_ppb: int
-    seed: int
-
-
 class PathProgram(ContractModel):
     """Everything that one way of a path does besides.
 
     Attributes:
         changes: By time.
-        jitter: What packets take more.
-        reorder: Which are late.
-        gilbert: Which are lost.
+        impairments: Jitter, reordering and losses by two states, each with the seed of its
+            sequence, in the words of the control socket.
     """
 
     changes: tuple[ChangeProgram, ...] = ()
-    jitter: JitterProgram | None = None
-    reorder: ReorderProgram | None = None
-    gilbert: GilbertProgram | None = None
-
-    @property
-    def is_any(self) -> bool:
-        """Whether it does anything."""
-        return self != PathProgram()
+    impairments: JsonObject = Field(default_factory=dict)
 
     def told(self) -> JsonObject:
         """The same in the words of the control socket."""
-        return self.model_dump(exclude_none=True, exclude=None if self.changes else {"changes"})
+        told = self.model_dump(include={"changes"}) if self.changes else {}
+        return told | self.impairments
 
 
-class ReturnProgram(ContractModel):
-    """A bottleneck of the way back, as asked for or as applied.
-
-    Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit, what is being sent included.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-    """
-
-    rate_bps: int
-    limit: Limit
-    overhead_bytes: int = 0
+class ReturnProgram(QueuedLine):
+    """A bottleneck of the way back; its limit includes what is being sent."""
 
     @property
     def longest_ns(self) -> int:

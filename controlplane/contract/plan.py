@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import model_validator
 
 from .model import ContractModel
-from .target import Applied, BottleneckProgram, Limit
+from .target import Applied, BottleneckProgram
 from .testbed import Capacity
 from .trial import Mix, Setting
 
@@ -25,7 +25,6 @@ class PlannedTrial(ContractModel):
         mix: Flows of each strategy in each group.
         repetition: Which repetition.
         seed: Derived from the scenario's seed and the key.
-        limit: The buffer in the unit that the target enforces it in.
         expected: What the target would really do; None in plans of earlier versions.
     """
 
@@ -34,32 +33,21 @@ class PlannedTrial(ContractModel):
     mix: Mix
     repetition: int
     seed: int
-    limit: Limit
     expected: Applied | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _from_program(cls, data: Any) -> Any:
-        """Plans once held the whole program; its rate and overhead are those of the setting."""
-        if isinstance(data, dict) and isinstance(program := data.get("program"), dict):
-            rest = {key: value for key, value in data.items() if key != "program"}
-            return {"limit": program.get("limit"), **rest}
+    def _limit_of_setting(cls, data: Any) -> Any:
+        """Plans once held the limit beside the setting."""
+        if isinstance(data, dict) and "limit" in data and isinstance(data.get("setting"), dict):
+            rest = {key: value for key, value in data.items() if key != "limit"}
+            return {**rest, "setting": {**data["setting"], "limit": data["limit"]}}
         return data
 
     @property
     def program(self) -> BottleneckProgram:
         """What is asked of the target."""
-        return BottleneckProgram(
-            rate_bps=self.setting.rate_bps,
-            limit=self.limit,
-            overhead_bytes=self.setting.overhead_bytes,
-            arrivals=self.setting.arrivals,
-            limit_counts=self.setting.limit_counts,
-            discipline=self.setting.queue.program,
-            queues=self.setting.queues_program,
-            back=self.setting.back,
-            link=self.setting.link,
-        )
+        return self.setting.program
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""

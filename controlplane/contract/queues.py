@@ -22,6 +22,7 @@ from pydantic import (
 from .c_files import SUFFIX
 from .disciplines import (
     DROPTAIL,
+    DisciplineAsked,
     DisciplineProgram,
     DisciplineSpec,
     OrName,
@@ -33,7 +34,7 @@ from .disciplines import (
     with_defaults,
 )
 from .dscp import Dscp, dscp_text
-from .model import ContractModel, JsonObject, Name
+from .model import ELSEWHERE, ContractModel, JsonObject, Name, Needs
 from .shared import CONSTANTS
 from .units import PACKET_BYTES, Buffer, Duration, Rate
 
@@ -370,7 +371,7 @@ class QueueProgram(ContractModel):
     """One of the queues, as asked for or as applied.
 
     Attributes:
-        name: Its name.
+        name: Its name; empty: as a data plane has it, which knows none.
         takes: What it takes, in words: flow groups and strategies, or code points; empty: what no
             other one takes.
         limit_bytes: Its own hard limit; 0: none but the memory's.
@@ -378,11 +379,11 @@ class QueueProgram(ContractModel):
         discipline: Its discipline; None: drop-tail.
     """
 
-    name: str
+    name: str = ""
     takes: tuple[str, ...] = ()
     limit_bytes: int = 0
     weight: int = 1
-    discipline: DisciplineProgram | None = None
+    discipline: DisciplineAsked = None
 
 
 class QueuesProgram(ContractModel):
@@ -396,10 +397,37 @@ class QueuesProgram(ContractModel):
         dscp_default: Queue of the others.
     """
 
-    scheduler: Scheduler
-    memory: MemoryProgram
-    queues: tuple[QueueProgram, ...]
-    dscp: tuple[tuple[int, int], ...] = ()
+    scheduler: Annotated[
+        Scheduler,
+        Needs(
+            "schedulers",
+            "target {of.target} serves queues by {can}, not by {value} ({key}); " + ELSEWHERE,
+        ),
+    ]
+    memory: Annotated[
+        MemoryProgram,
+        Needs(
+            "memory_policies",
+            "queues of target {of.target} share memory by {can}, not by {value} ({key}); "
+            + ELSEWHERE,
+        ),
+    ]
+    queues: Annotated[
+        tuple[QueueProgram, ...],
+        Needs(
+            "queues",
+            "{value} queues, but target {of.target} has {can} ({key}); write fewer, or "
+            + ELSEWHERE,
+        ),
+    ]
+    dscp: Annotated[
+        tuple[tuple[int, int], ...],
+        Needs(
+            "sorts_by_dscp",
+            "target {of.target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
+            "`flows`, or " + ELSEWHERE,
+        ),
+    ] = ()
     dscp_default: int = 0
 
     def told(self, seed: int) -> JsonObject:

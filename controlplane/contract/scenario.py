@@ -15,6 +15,7 @@ from .course import SettledDuration, StartSpec, StrategyName, WindowSpec, settli
 from .disciplines import DROPTAIL, DisciplineSpec
 from .dscp import Dscp
 from .harm import HarmMixes
+from .limit import Admission
 from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name
 from .path_changes import ChangingPath, ReturnBottleneck, check_loss, check_path, check_rtt
@@ -24,7 +25,6 @@ from .scenario_checks import check_scenario
 from .shared import CONSTANTS
 from .strategy import Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
-from .target import Arrivals, LimitCounts
 from .traffic import (
     OF_MIX,
     ArrivalSpec,
@@ -40,7 +40,7 @@ MAX_GROUPS = CONSTANTS.groups_per_lane
 MOST_JITTER_NS = 10**8
 
 
-class Bottleneck(AliasedModel):
+class Bottleneck(AliasedModel, Admission):
     """The bottleneck.
 
     Attributes:
@@ -54,11 +54,6 @@ class Bottleneck(AliasedModel):
             FCS, preamble and inter-packet gap are 24 B.
         cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
             takes whole cells.
-        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
-            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
-        limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
-            until its last bit has left; `queue`, until its first bit leaves, as in a Linux router.
-            Left out: as the target has it, which is `system` except on a Tofino.
         queues: Several queues (2 to 8) in place of one.
         scheduler: Whose packet is sent next: `drr`, deficit round robin, each queue by its weight;
             `strict_priority`, that of the first queue that has one. Left out: drr.
@@ -79,8 +74,6 @@ class Bottleneck(AliasedModel):
     discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
     cell: Size | None = None
-    arrivals: Arrivals = "frames"
-    limit_counts: LimitCounts | None = None
     queues: tuple[Queue, ...] | None = None
     scheduler: Scheduler | None = None
     memory: MemorySpec | None = None

@@ -4,52 +4,64 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from .disciplines import DisciplineProgram
+from .disciplines import DisciplineAsked
+from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
-from .line import TraceProgram
-from .link_changes import LinkProgram, LinkState, PolicerProgram
-from .model import ContractModel
+from .line import Line
+from .link_changes import LinkEvents, LinkProgram
+from .model import ELSEWHERE, ContractModel, Needs
 from .path_program import PathProgram, ReturnProgram
 from .queues import QueuesProgram, Scheduler
 
-Arrivals = Literal["frames", "trains"]
-"""What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
-nothing, as a Linux router does (docs/explanation/bottleneck.md says what a train is)."""
-LimitCounts = Literal["system", "queue"]
-"""Until when a packet counts against the limit: until its last bit has left, or only while it waits
-to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
+
+class LaneLine(Admission, QueuedLine):
+    """The line of a lane and its queue, wherever they are described: asked for, told, applied.
+
+    Attributes:
+        back: A bottleneck on the way back; None: no queue is there.
+    """
+
+    back: Annotated[
+        ReturnProgram | None,
+        Needs(
+            "return_queue",
+            "bottleneck.return: target {of.target} has no queue on the way back; remove it, or "
+            + ELSEWHERE,
+        ),
+        Field(exclude_if=lambda told: told is None),
+    ] = None
 
 
-_ONLY_IF_ANY = Field(exclude_if=lambda told: not told)
+class TargetLine(LaneLine):
+    """The same as a target is asked for it, or has it.
+
+    Attributes:
+        discipline: The queue's discipline; None: drop-tail.
+        queues: Several queues, whose memory is the limit; None: one queue.
+    """
+
+    discipline: DisciplineAsked = None
+    queues: Annotated[
+        QueuesProgram | None,
+        Needs(
+            "several_queues",
+            "target {of.target} has one queue behind its line ({key}){of.why_one_queue}; "
+            + ELSEWHERE,
+        ),
+    ] = None
 
 
-class BottleneckProgram(ContractModel):
+class BottleneckProgram(TargetLine):
     """The intent for one lane.
 
     Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What the queue admits or drops as one.
-        limit_counts: Until when a packet counts against the limit; None: as the target has it.
-        discipline: The queue's discipline; None: drop-tail.
-        queues: Several queues, whose memory is the limit; None: one queue.
-        back: A bottleneck on the way back; None: no queue is there.
         link: What happens to the link in mid-trial, and a policer; None: nothing.
     """
 
-    rate_bps: int
-    limit: Limit
-    overhead_bytes: int = 0
-    arrivals: Arrivals = "frames"
-    limit_counts: LimitCounts | None = None
-    discipline: DisciplineProgram | None = None
-    queues: QueuesProgram | None = None
-    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
     link: LinkProgram | None = None
 
     @property
@@ -57,42 +69,36 @@ class BottleneckProgram(ContractModel):
         """Whether it changes at times after the start."""
         return self.link is not None and self.link.is_scheduled
 
+    def applied(self, **otherwise: Any) -> Applied:
+        """What a target does that does all of it, but for what it does otherwise."""
+        does = {name: getattr(self, name) for name in TargetLine.model_fields}
+        does["limit_counts"] = self.limit_counts or "system"
+        if self.link is not None:
+            does |= {name: getattr(self.link, name) for name in LinkEvents.model_fields}
+        does |= otherwise
+        return Applied(buffer_bytes=does["limit"].in_bytes, **does)
 
-class Applied(ContractModel):
+
+class Applied(TargetLine, LinkEvents):
     """What the target really does.
 
     Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit.
-        buffer_bytes: The limit as bytes (packets of 1514 bytes).
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
-        discipline: The queue's discipline; None: drop-tail.
-        queues: Several queues, whose memory is the limit; None: one queue.
+        buffer_bytes: The limit as bytes (packets of 1514 bytes).
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
-        back: The bottleneck on the way back; None: no queue is there.
         detail: The request in the target's own units, for a person; empty: the same.
-        changes: States of the link after t0, in the order of time; empty: it does not change.
-        trace: What it carries over time, instead.
-        policer: What is in front of the queue.
     """
 
-    rate_bps: int
-    limit: Limit
-    buffer_bytes: int
-    overhead_bytes: int
-    arrivals: Arrivals = "frames"
     limit_counts: LimitCounts = "system"
-    discipline: DisciplineProgram | None = None
-    queues: QueuesProgram | None = None
+    buffer_bytes: int
     slot_bytes: int = 0
-    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
     detail: str = ""
-    changes: Annotated[tuple[LinkState, ...], _ONLY_IF_ANY] = ()
-    trace: Annotated[TraceProgram | None, _ONLY_IF_ANY] = None
-    policer: Annotated[PolicerProgram | None, _ONLY_IF_ANY] = None
+
+    @property
+    def line(self) -> Line:
+        """The line that the target really made."""
+        return self.line_from(self.rate_bps)
 
 
 class TimeBounds(ContractModel):
@@ -192,6 +198,16 @@ class Capabilities(ContractModel):
     verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""
+
+    @property
+    def several_queues(self) -> bool:
+        """Whether there can be more than one queue behind the line."""
+        return self.queues > 1
+
+    @property
+    def why_one_queue(self) -> str:
+        """Why not, as the rest of a refusal."""
+        return f": {self.without_queues}" if self.without_queues else ""
 
 
 @dataclass(frozen=True)

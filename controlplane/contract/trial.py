@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
@@ -12,9 +12,8 @@ from .link_changes import LinkProgram
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
 from .model import ContractModel
-from .path_program import ReturnProgram
 from .queues import Queues, QueuesProgram
-from .target import Applied, Arrivals, BottleneckProgram, LimitCounts
+from .target import Applied, BottleneckProgram, LaneLine
 from .units import Duration, Rate, bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
@@ -27,19 +26,15 @@ Kind = tuple[int, str]
 """Group and strategy: flows of one kind are alike."""
 
 
-class Setting(ContractModel):
-    """One combination of the swept values.
+class Setting(LaneLine):
+    """One combination of the swept values: the lane that is asked for.
 
     Attributes:
         label: Part of the trial ids, e.g. `b2bdp` or `c50mbit-b1MB`.
-        rate_bps: Requested rate in bit/s.
-        buffer_bytes: Requested buffer in bytes.
+        buffer_bytes: Requested buffer in bytes, whatever the unit of the limit.
         buffer_label: The buffer as written, e.g. `2bdp`.
         buffer_bdp: The buffer in bandwidth-delay products of the first group.
         base_rtt_ns: Base RTT of each flow group.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What the queue admits or drops as one.
-        limit_counts: Until when a packet counts against the limit (None: as the target has it).
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
@@ -47,19 +42,14 @@ class Setting(ContractModel):
         queues: Several queues, whose memory is the buffer (None: one queue).
         rtt_range_ns: The shortest and the longest round trip without queues, where paths change
             or jitter (None: base RTTs say).
-        back: The bottleneck of the way back (None: no queue is there).
         link: What happens to the link in mid-trial, and a policer (None: nothing).
     """
 
     label: str
-    rate_bps: int
     buffer_bytes: int
     buffer_label: str
     buffer_bdp: float
     base_rtt_ns: tuple[int, ...]
-    overhead_bytes: int
-    arrivals: Arrivals = "frames"
-    limit_counts: LimitCounts | None = None
     random_loss_ppb: int | None = None
     kernel: str = ""
     start: StartSpec | None = None
@@ -69,7 +59,25 @@ class Setting(ContractModel):
         None
     )
     link: Annotated[LinkProgram | None, Field(exclude_if=lambda told: told is None)] = None
-    back: Annotated[ReturnProgram | None, Field(exclude_if=lambda told: told is None)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _limit_of_buffer(cls, data: Any) -> Any:
+        """Settings of earlier versions had no limit; unless it is said, it is in bytes."""
+        if isinstance(data, dict) and "limit" not in data and "buffer_bytes" in data:
+            return {**data, "limit": {"unit": "bytes", "value": data["buffer_bytes"]}}
+        return data
+
+    @property
+    def program(self) -> BottleneckProgram:
+        """What is asked of the target."""
+        line = {name: getattr(self, name) for name in LaneLine.model_fields}
+        return BottleneckProgram(
+            **line,
+            discipline=self.queue.program,
+            queues=self.queues_program,
+            link=self.link,
+        )
 
     @property
     def shortest_rtt_ns(self) -> int:
@@ -84,7 +92,7 @@ class Setting(ContractModel):
     @property
     def most_rate_bps(self) -> int:
         """The highest rate of a trial."""
-        return self.rate_bps if self.link is None else self.link.line(self.rate_bps).most_bps
+        return self.rate_bps if self.link is None else self.link.line_from(self.rate_bps).most_bps
 
     @property
     def most_buffer_bytes(self) -> int:

@@ -373,7 +373,7 @@ def emptied_ns(scenario: Scenario, setting: Setting) -> int:
     if setting.link is None or not setting.link.is_scheduled:
         return setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     end_ns, bits = scenario.longest.ns, 8 * setting.most_buffer_bytes
-    line = setting.link.line(setting.rate_bps)
+    line = setting.link.line_from(setting.rate_bps)
     times = {end_ns, *(change.at_ns for change in setting.link.changes)}
     return max(Departures(line).leave(at, bits) - at for at in times)
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..contract.path_changes import PathChange, ReturnPath, Way, split_at
-from ..contract.path_program import (
-    ChangeProgram,
-    GilbertProgram,
-    JitterProgram,
-    PathProgram,
-    ReorderProgram,
-)
+from ..contract.path_program import ChangeProgram, PathProgram
 from ..contract.scenario import FlowGroup, Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
@@ -76,27 +70,17 @@ def _changes(
 
 def _program(way: Way, changes: tuple[ChangeProgram, ...], seed: int) -> PathProgram | None:
     """None: nothing that a constant delay does not do."""
-    jitter, reorder, loss = way.jitter, way.reorder, way.loss
-    program = PathProgram(
-        changes=changes,
-        jitter=jitter
-        and JitterProgram(
-            points_ns=jitter.points_ns, every_ns=jitter.every.ns, seed=derive(seed, "jitter")
-        ),
-        reorder=reorder
-        and ReorderProgram(
-            share_ppb=reorder.share.ppb, by_ns=reorder.by.ns, seed=derive(seed, "reorder")
-        ),
-        gilbert=loss
-        and GilbertProgram(
-            p_ppb=loss.gilbert.p.ppb,
-            r_ppb=loss.gilbert.recovery.ppb,
-            loss_bad_ppb=loss.gilbert.bad.ppb,
-            loss_good_ppb=loss.gilbert.good.ppb,
-            seed=derive(seed, "gilbert"),
-        ),
-    )
-    return program if program.is_any else None
+    parts = {
+        "jitter": way.jitter and way.jitter.told,
+        "reorder": way.reorder and way.reorder.told,
+        "gilbert": way.loss and way.loss.gilbert.told,
+    }
+    impairments = {
+        name: {**told, "seed": derive(seed, name)} for name, told in parts.items() if told
+    }
+    if not changes and not impairments:
+        return None
+    return PathProgram(changes=changes, impairments=impairments)
 
 
 def _return_program(
@@ -106,11 +90,7 @@ def _return_program(
     program = _program(way, changes, seed)
     if not way.random_loss.ppb:
         return program
-    alone = GilbertProgram(
-        p_ppb=0,
-        r_ppb=0,
-        loss_bad_ppb=0,
-        loss_good_ppb=way.random_loss.ppb,
-        seed=derive(seed, "loss"),
-    )
-    return (program or PathProgram()).model_copy(update={"gilbert": alone})
+    never = {"p_ppb": 0, "r_ppb": 0, "loss_bad_ppb": 0, "loss_good_ppb": way.random_loss.ppb}
+    other = program or PathProgram()
+    alone = {**other.impairments, "gilbert": {**never, "seed": derive(seed, "loss")}}
+    return PathProgram(changes=other.changes, impairments=alone)

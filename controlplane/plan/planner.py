@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError, TargetError
-from ..contract.link_changes import LinkProgram
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
-from ..contract.queues import Queues
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
@@ -29,6 +26,7 @@ from .estimates import (
     trial_time,
     trials_at_once,
 )
+from .refusals import refusals
 from .seeds import derive
 from .sweep import mix_label, scenario_mixes, scenario_settings
 
@@ -64,9 +62,9 @@ def make_plan(
         ConfigError: The target or the testbed cannot do what the scenario asks for.
     """
     settings = scenario_settings(scenario)
-    for setting, program in settings:
+    for setting in settings:
         _check_rate(scenario, testbed, setting, highest_rate or testbed.capacity.rate)
-        _check_setting(scenario, testbed, capabilities, setting, program)
+        _check_setting(scenario, testbed, capabilities, setting)
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     available = resources_of(testbed)
@@ -80,7 +78,7 @@ def make_plan(
     number, mixes = len(trials), None
     if scenario.equilibrium.search == "adaptive" and expect is not None:
         at_once = trials_at_once(trials, lanes, available)
-        search = expect(scenario, [setting for setting, _ in settings], at_once)
+        search = expect(scenario, settings, at_once)
         number, mixes = min(sum(search.rounds), len(trials)), search.mixes
         seconds = sum(-(-n // at_once) for n in search.rounds) * mean_seconds(trials, takes)
         disk = disk * number // len(trials)
@@ -102,13 +100,13 @@ def make_plan(
 
 
 def _expected(
-    scenario: Scenario, settings: list[tuple[Setting, BottleneckProgram]], resolve: Resolve
-) -> dict[BottleneckProgram, Applied]:
-    """What the target would do at each setting."""
+    scenario: Scenario, settings: Sequence[Setting], resolve: Resolve
+) -> dict[str, Applied]:
+    """What the target would do at each setting, by its label."""
     expected = {}
-    for setting, program in settings:
+    for setting in settings:
         try:
-            expected[program] = resolve(program)
+            expected[setting.label] = resolve(setting.program)
         except (ConfigError, TargetError) as error:
             where = f"{scenario.name}: setting {setting.label}"
             raise ConfigError(f"{where}: {error.message}") from error
@@ -117,9 +115,9 @@ def _expected(
 
 def _order(
     scenario: Scenario,
-    settings: list[tuple[Setting, BottleneckProgram]],
+    settings: Sequence[Setting],
     mixes: list[Mix],
-    expected: dict[BottleneckProgram, Applied],
+    expected: dict[str, Applied],
 ) -> list[PlannedTrial]:
     """Repetition by repetition, settings interleaved, mixes far apart from each other.
 
@@ -128,10 +126,10 @@ def _order(
     virtual time they are the long ones, which are packed best when they start first.
     """
     trials = [
-        _trial(scenario, setting, program, mix, repetition, expected.get(program))
+        _trial(scenario, setting, mix, repetition, expected.get(setting.label))
         for repetition in range(scenario.trials)
         for mix in _spread(mixes)
-        for setting, program in settings
+        for setting in settings
     ]
     return sorted(trials, key=lambda trial: -trial.setting.rate_bps)
 
@@ -149,7 +147,6 @@ def _reversed(number: int, bits: int) -> int:
 def _trial(
     scenario: Scenario,
     setting: Setting,
-    program: BottleneckProgram,
     mix: Mix,
     repetition: int,
     expected: Applied | None,
@@ -161,7 +158,6 @@ def _trial(
         mix=mix,
         repetition=repetition,
         seed=derive(scenario.seed, key),
-        limit=program.limit,
         expected=expected,
     )
 
@@ -180,7 +176,6 @@ def _check_setting(
     testbed: Testbed,
     capabilities: Capabilities,
     setting: Setting,
-    program: BottleneckProgram,
 ) -> None:
     where = f"{scenario.name}: setting {setting.label}"
     if setting.most_rate_bps > capabilities.max_rate_bps:
@@ -192,32 +187,9 @@ def _check_setting(
             f"{where}: a buffer of {Size(setting.most_buffer_bytes)} is more than target "
             f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
         )
-    if program.limit.unit not in capabilities.limit_units:
-        raise ConfigError(
-            f"{where}: target {capabilities.target} cannot limit in {program.limit.unit}"
-        )
-    if setting.arrivals not in capabilities.arrivals:
-        raise ConfigError(
-            f"{where}: target {capabilities.target} admits {' or '.join(capabilities.arrivals)}, "
-            f"not {setting.arrivals} (bottleneck.arrivals); use a testbed of target dpdk or virtual"
-        )
-    if setting.limit_counts not in (None, *capabilities.limit_counts):
-        raise ConfigError(
-            f"{where}: the limit of target {capabilities.target} counts the "
-            f"{' or the '.join(capabilities.limit_counts)}, not the {setting.limit_counts} "
-            "(bottleneck.limit_counts); leave it out, or use a testbed of target dpdk or virtual"
-        )
-    if program.back is not None and not capabilities.return_queue:
-        raise ConfigError(
-            f"{where}: bottleneck.return: target {capabilities.target} has no queue on the way "
-            "back; remove it, or use a testbed of target dpdk or virtual"
-        )
-    _check_slowness(where, scenario, setting, program)
-    _check_discipline(where, capabilities, setting.queue, "bottleneck.discipline")
-    if setting.queues is not None:
-        _check_queues(where, capabilities, setting.queues)
-    if setting.link is not None:
-        _check_link(where, capabilities, setting.link)
+    for refusal in refusals(setting.program, capabilities):
+        raise ConfigError(f"{where}: {refusal}")
+    _check_slowness(where, scenario, setting)
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
@@ -241,25 +213,9 @@ def _check_setting(
         )
 
 
-def _check_link(where: str, capabilities: Capabilities, link: LinkProgram) -> None:
-    ours = "use a testbed of target dpdk or virtual"
-    if link.is_scheduled and not capabilities.link_changes:
-        key = "bottleneck.changes" if link.changes else "bottleneck.trace"
-        raise ConfigError(
-            f"{where}: the rate of target {capabilities.target} is set by its control plane before "
-            f"a trial, at no exact time ({key}); {ours}"
-        )
-    if link.policer is not None and not capabilities.policer:
-        raise ConfigError(
-            f"{where}: target {capabilities.target} has no policer (bottleneck.policer); {ours}"
-        )
-
-
-def _check_slowness(
-    where: str, scenario: Scenario, setting: Setting, program: BottleneckProgram
-) -> None:
+def _check_slowness(where: str, scenario: Scenario, setting: Setting) -> None:
     """Refuse a link on which flows cannot connect in time, or that does not empty at the end."""
-    back = program.back
+    back = setting.back
     handshake_ns = scenario.lasting_flows * SYN_BITS * 10**9 // setting.rate_bps
     empty_ns = emptied_ns(scenario, setting)
     if back is not None:
@@ -276,51 +232,6 @@ def _check_slowness(
             f"leave, and at most {Duration(LONGEST_DRAIN_NS)} are waited for; write a smaller "
             "buffer or a higher rate"
         )
-
-
-def _check_discipline(where: str, capabilities: Capabilities, queue: Discipline, key: str) -> None:
-    can = capabilities.disciplines
-    if capabilities.own_disciplines if queue.file is not None else queue.name in can:
-        return
-    raise ConfigError(
-        f"{where}: the queue of target {capabilities.target} is {' or '.join(can)}, not "
-        f"{queue.name} ({key}); use a testbed of target dpdk or virtual"
-    )
-
-
-def _check_queues(where: str, capabilities: Capabilities, queues: Queues) -> None:
-    """Several queues, each of what they are asked for in turn."""
-    target, ours = f"target {capabilities.target}", "use a testbed of target dpdk or virtual"
-    number, memory = len(queues.queues), queues.memory
-    if capabilities.queues == 1:
-        why = f": {capabilities.without_queues}" if capabilities.without_queues else ""
-        raise ConfigError(
-            f"{where}: {target} has one queue behind its line (bottleneck.queues){why}; {ours}"
-        )
-    if number > capabilities.queues:
-        raise ConfigError(
-            f"{where}: {number} queues, but {target} has {capabilities.queues} "
-            f"(bottleneck.queues); write fewer, or {ours}"
-        )
-    if queues.scheduler not in capabilities.schedulers:
-        raise ConfigError(
-            f"{where}: {target} serves queues by {' or '.join(capabilities.schedulers)}, not by "
-            f"{queues.scheduler} (bottleneck.scheduler); {ours}"
-        )
-    shares = capabilities.memory_policies
-    if not (capabilities.own_disciplines if memory.file is not None else memory.name in shares):
-        raise ConfigError(
-            f"{where}: queues of {target} share memory by {' or '.join(shares)}, not by "
-            f"{memory.name} (bottleneck.memory); {ours}"
-        )
-    if queues.by_point and not capabilities.sorts_by_dscp:
-        raise ConfigError(
-            f"{where}: {target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
-            f"`flows`, or {ours}"
-        )
-    for index, queue in enumerate(queues.queues):
-        key = f"bottleneck.queues.{index}.discipline"
-        _check_discipline(where, capabilities, queue.discipline, key)
 
 
 def _whose(testbed: Testbed) -> str:

@@ -1,61 +1,59 @@
-"""What a scenario sweeps: its settings, each with what it asks of the target, and its mixes."""
+"""What a scenario sweeps: its settings and its mixes."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..contract.course import StartSpec, start_label
-from ..contract.disciplines import Discipline
+from ..contract.course import start_label
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
+from ..contract.limit import Admission, Limit
 from ..contract.link_changes import link_program
 from ..contract.path_changes import rtt_range_ns
-from ..contract.queues import Memory
-from ..contract.scenario import Scenario
+from ..contract.scenario import Bottleneck, Scenario
 from ..contract.sweep import MixSpec, PairMixes
-from ..contract.target import BottleneckProgram, Limit
 from ..contract.trial import GroupMix, Mix, Setting
-from ..contract.units import Buffer, Duration, Rate, Share, bdp_bytes
+from ..contract.units import bdp_bytes
 
 MAX_MIXES = 20_000
 
 
-def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgram]]:
-    """Every combination of what is swept, with its program."""
-    rates = scenario.sweep.rate or (scenario.bottleneck.rate,)
-    rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
-    buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
-    disciplines = scenario.sweep.discipline or (scenario.bottleneck.discipline,)
-    memories = scenario.sweep.memory or (None,)
-    losses = scenario.sweep.random_loss or (None,)
-    kernels = scenario.sweep.kernel or (scenario.kernel or "",)
-    starts = scenario.sweep.start or (None,)
+class Swept(NamedTuple):
+    """A key of a sweep.
 
-    def made(
-        kernel: str, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
-    ) -> tuple[Setting, BottleneckProgram]:
-        plain = _setting(scenario, kernel, rate, rtt, loss, buffer)
-        return _linked(scenario, rate, rtt, plain)
+    Attributes:
+        path: Where its values go in the scenario.
+        label: A value as a part of the setting's label.
+    """
 
+    path: tuple[str, ...]
+    label: Callable[[Any], str] = str
+
+
+SWEPT = {
+    "start": Swept(("start",), start_label),
+    "memory": Swept(("bottleneck", "memory")),
+    "discipline": Swept(("bottleneck", "discipline")),
+    "kernel": Swept(("kernel",), "v{}".format),
+    "rate": Swept(("bottleneck", "rate"), "c{}".format),
+    "base_rtt": Swept(("flows", "base_rtt"), "t{}".format),
+    "random_loss": Swept(("flows", "random_loss"), lambda loss: f"l{loss}".replace("%", "pct")),
+    "buffer": Swept(("bottleneck", "buffer"), "b{}".format),
+}
+"""What a sweep varies, in the order of labels; a buffer is always in them."""
+
+
+def scenario_settings(scenario: Scenario) -> list[Setting]:
+    """Every combination of what is swept."""
+    given = {key: getattr(scenario.sweep, key) for key in SWEPT}
+    given["buffer"] = given["buffer"] or (scenario.bottleneck.buffer,)
+    swept = {key: values for key, values in given.items() if values is not None}
     return [
-        _started(
-            start,
-            _shared(
-                scenario,
-                memory,
-                _queued(scenario, queue, made(kernel, rate, rtt, loss, buffer)),
-            ),
-        )
-        for start in starts
-        for kernel in kernels
-        for memory in memories
-        for queue in disciplines
-        for rate in rates
-        for rtt in rtts
-        for loss in losses
-        for buffer in buffers
+        _setting(scenario, dict(zip(swept, values, strict=True)))
+        for values in itertools.product(*swept.values())
     ]
 
 
@@ -101,109 +99,59 @@ def mix_label(scenario: Scenario, mix: Mix) -> str:
     return "k" + "_".join(groups) + ("" if running == scenario.total_flows else f"of{running:02d}")
 
 
-def _queued(
-    scenario: Scenario, queue: Discipline, made: tuple[Setting, BottleneckProgram]
-) -> tuple[Setting, BottleneckProgram]:
-    """The setting with its queue's discipline."""
-    swept = scenario.sweep.discipline is not None
-    if queue.is_droptail and not swept:
-        return made
-    setting, program = made
-    label = f"{queue.label}-{setting.label}" if swept else setting.label
-    return (
-        setting.model_copy(update={"label": label, "discipline": queue}),
-        program.model_copy(update={"discipline": queue.program}),
-    )
+def _setting(scenario: Scenario, swept: Mapping[str, Any]) -> Setting:
+    """One setting.
 
-
-def _linked(
-    scenario: Scenario, rate: Rate, rtt: Duration, made: tuple[Setting, BottleneckProgram]
-) -> tuple[Setting, BottleneckProgram]:
-    """The setting with what happens to its link."""
-    setting, program = made
-    link = link_program(scenario, rate, rtt, program.limit)
-    if link is None:
-        return made
-    update = {"link": link}
-    return setting.model_copy(update=update), program.model_copy(update=update)
-
-
-def _shared(
-    scenario: Scenario, memory: Memory | None, made: tuple[Setting, BottleneckProgram]
-) -> tuple[Setting, BottleneckProgram]:
-    """The setting with its several queues, if it has them."""
-    queues = scenario.bottleneck.shared
-    if queues is None:
-        return made
-    setting, program = made
-    if memory is not None:
-        queues = queues.with_memory(memory)
-        setting = setting.model_copy(update={"label": f"{memory.label}-{setting.label}"})
-    setting = setting.model_copy(update={"queues": queues})
-    return setting, program.model_copy(update={"queues": setting.queues_program})
-
-
-def _started(
-    start: StartSpec | None, made: tuple[Setting, BottleneckProgram]
-) -> tuple[Setting, BottleneckProgram]:
-    """The setting with the start that is swept."""
-    if start is None:
-        return made
-    setting, program = made
-    label = f"{start_label(start)}-{setting.label}"
-    return setting.model_copy(update={"label": label, "start": start}), program
-
-
-def _setting(
-    scenario: Scenario, kernel: str, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
-) -> tuple[Setting, BottleneckProgram]:
-    size = buffer.to_bytes(rate, rtt)
-    label = f"b{buffer}"
-    if loss is not None:
-        label = f"l{str(loss).replace('%', 'pct')}-{label}"
-    if scenario.sweep.base_rtt is not None:
-        label = f"t{rtt}-{label}"
-    if scenario.sweep.rate is not None:
-        label = f"c{rate}-{label}"
-    if scenario.sweep.kernel is not None:
-        label = f"v{kernel}-{label}"
-    others = tuple(group.base_rtt.ns for group in scenario.flows[1:])
-    back = scenario.bottleneck.return_
-    setting = Setting(
-        label=label,
-        rate_bps=rate.bps,
+    Args:
+        scenario: The scenario.
+        swept: Its value of each swept key.
+    """
+    for key, value in swept.items():
+        scenario = _with(scenario, SWEPT[key].path, value)
+    bottleneck = scenario.bottleneck
+    rtt_ns = tuple(group.base_rtt.ns for group in scenario.flows)
+    size = bottleneck.buffer.to_bytes(bottleneck.rate, scenario.flows[0].base_rtt)
+    limit = _limit(bottleneck, size)
+    is_plain = bottleneck.discipline.is_droptail and "discipline" not in swept
+    return Setting(
+        label="-".join(SWEPT[key].label(value) for key, value in swept.items()),
+        rate_bps=bottleneck.rate.bps,
+        limit=limit,
+        overhead_bytes=bottleneck.overhead.bytes,
+        **{name: getattr(bottleneck, name) for name in Admission.model_fields},
+        back=bottleneck.return_ and bottleneck.return_.program(bottleneck.overhead.bytes),
         buffer_bytes=size,
-        buffer_label=str(buffer),
-        buffer_bdp=size / bdp_bytes(rate, rtt),
-        base_rtt_ns=(rtt.ns, *others),
-        rtt_range_ns=rtt_range_ns(scenario.flows, (rtt.ns, *others)),
-        overhead_bytes=scenario.bottleneck.overhead.bytes,
-        arrivals=scenario.bottleneck.arrivals,
-        limit_counts=scenario.bottleneck.limit_counts,
-        random_loss_ppb=None if loss is None else loss.ppb,
-        kernel=kernel,
-        back=back and back.program(scenario.bottleneck.overhead.bytes),
+        buffer_label=str(bottleneck.buffer),
+        buffer_bdp=size / bdp_bytes(bottleneck.rate, scenario.flows[0].base_rtt),
+        base_rtt_ns=rtt_ns,
+        random_loss_ppb=scenario.flows[0].random_loss.ppb if "random_loss" in swept else None,
+        kernel=scenario.kernel or "",
+        start=swept.get("start"),
+        discipline=None if is_plain else bottleneck.discipline,
+        queues=bottleneck.shared,
+        rtt_range_ns=rtt_range_ns(scenario.flows, rtt_ns),
+        link=link_program(scenario, limit),
     )
-    program = BottleneckProgram(
-        rate_bps=rate.bps,
-        limit=_limit(scenario, buffer, size),
-        overhead_bytes=scenario.bottleneck.overhead.bytes,
-        arrivals=scenario.bottleneck.arrivals,
-        limit_counts=scenario.bottleneck.limit_counts,
-        back=setting.back,
-    )
-    return setting, program
 
 
-def _limit(scenario: Scenario, buffer: Buffer, size: int) -> Limit:
+def _with(model: Any, path: Sequence[str], value: object) -> Any:
+    """A part of a scenario with another value at a path; a list has it in each of its entries."""
+    if not path:
+        return value
+    if isinstance(model, tuple):
+        return tuple(_with(part, path, value) for part in model)
+    return model.model_copy(update={path[0]: _with(getattr(model, path[0]), path[1:], value)})
+
+
+def _limit(bottleneck: Bottleneck, size: int) -> Limit:
     """The limit in the unit that it is meant in: cells, packets or bytes.
 
     Several queues share their memory in bytes.
     """
-    cell = scenario.bottleneck.cell
+    cell, buffer = bottleneck.cell, bottleneck.buffer
     if cell is not None:
         return Limit(unit="cells", value=size // cell.bytes, cell_bytes=cell.bytes)
-    if buffer.unit == "packets" and scenario.bottleneck.queues is None:
+    if buffer.unit == "packets" and bottleneck.queues is None:
         return Limit(unit="packets", value=int(buffer.amount))
     return Limit(unit="bytes", value=size)
 

@@ -46,16 +46,16 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
         raise ConfigError(
             f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
         )
-    if settings[0][1].queues is not None:
+    if settings[0].queues is not None:
         raise ConfigError(
             f"{scenario.name}: bottleneck.queues: a replay has one queue; use a scenario without"
         )
-    if settings[0][1].link is not None:
+    if settings[0].link is not None:
         raise ConfigError(
             f"{scenario.name}: bottleneck: a capture has no common start, from which changes, a "
             "trace or a policer would count; use a scenario without"
         )
-    program = loadable_bottleneck(settings[0][1], find_disciplines(scenario))
+    program = loadable_bottleneck(settings[0].program, find_disciplines(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
         return _into(capture, replay_config(spec(), program), made)

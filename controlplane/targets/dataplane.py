@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from ..contract.disciplines import DisciplineProgram
 from ..contract.errors import TargetError
-from ..contract.line import TraceProgram
-from ..contract.link_changes import LinkProgram, LinkState, PolicerProgram
+from ..contract.link_changes import LinkProgram
 from ..contract.messages.dataplane import (
     AppliedProgram,
-    AppliedQueues,
     BottleneckCounters,
     Counters,
     DisturbanceTotals,
@@ -33,7 +31,7 @@ from ..contract.model import JsonObject
 from ..contract.path_program import PathProgram
 from ..contract.queues import QueuesProgram
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
+from ..contract.target import Applied, FlowEntry, LaneLine, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
@@ -127,17 +125,10 @@ class RunningDataPlane:
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
             entries = [_entry(entry, queues is not None) for entry in part]
             self.ask(Done, "flows", lane=lane.lane, entries=entries)
-        return Applied(
-            rate_bps=applied.rate_bps,
-            limit=applied.limit,
-            buffer_bytes=applied.limit.in_bytes,
-            overhead_bytes=applied.overhead_bytes,
-            arrivals=applied.arrivals,
-            limit_counts=applied.limit_counts,
-            back=lane.bottleneck.back,
+        return lane.bottleneck.applied(
+            **{name: getattr(applied, name) for name in LaneLine.model_fields if name != "back"},
             discipline=_named(asked, applied.discipline),
             queues=_named_queues(queues, applied.queues),
-            **linked(link),
         )
 
     def _set_return(self, lane: LaneProgram) -> None:
@@ -252,25 +243,6 @@ class RunningDataPlane:
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
 
 
-class Linked(TypedDict):
-    """The part of Applied on what happens to a link."""
-
-    changes: tuple[LinkState, ...]
-    trace: TraceProgram | None
-    policer: PolicerProgram | None
-
-
-def linked(link: LinkProgram | None) -> Linked:
-    """What our data plane does of what happens to a link: all of it, exactly.
-
-    Args:
-        link: What is asked for; None: nothing.
-    """
-    if link is None:
-        return Linked(changes=(), trace=None, policer=None)
-    return Linked(changes=link.changes, trace=link.trace, policer=link.policer)
-
-
 def _named(
     asked: DisciplineProgram | None, applied: DisciplineProgram | None
 ) -> DisciplineProgram | None:
@@ -279,16 +251,16 @@ def _named(
 
 
 def _named_queues(
-    asked: QueuesProgram | None, applied: AppliedQueues | None
+    asked: QueuesProgram | None, applied: QueuesProgram | None
 ) -> QueuesProgram | None:
     """The queues as applied, with the names that a data plane is not told."""
     if asked is None or applied is None:
         return None
     queues = tuple(
-        queue.model_copy(
+        told.model_copy(
             update={
-                "limit_bytes": told.limit_bytes,
-                "weight": told.weight,
+                "name": queue.name,
+                "takes": queue.takes,
                 "discipline": _named(queue.discipline, told.discipline),
             }
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict, get_args
+from typing import Any, get_args
 
 from ..contract.disciplines import DISCIPLINES
+from ..contract.limit import Arrivals, LimitCounts
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -16,28 +17,17 @@ from ..contract.messages.dataplane import (
 from ..contract.model import JsonObject
 from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, BottleneckProgram, Capabilities, LaneProgram, TelemetryPlan
+from ..contract.target import (
+    Applied,
+    BottleneckProgram,
+    Capabilities,
+    LaneProgram,
+    TelemetryPlan,
+)
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
 from .base import DataPlaneHost, Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config, launcher, linked
+from .dataplane import RunningDataPlane, dataplane_config, launcher
 
-
-class Several(TypedDict):
-    """The part of Capabilities on several queues."""
-
-    queues: int
-    schedulers: tuple[Scheduler, ...]
-    memory_policies: tuple[str, ...]
-    sorts_by_dscp: bool
-
-
-SEVERAL_QUEUES = Several(
-    queues=MOST,
-    schedulers=get_args(Scheduler),
-    memory_policies=tuple(TITLES),
-    sorts_by_dscp=True,
-)
-"""What our data plane can do of several queues."""
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20
 
@@ -106,42 +96,43 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         dataplane: How the data plane runs.
         arrival_stamps: Whether its ports stamp arrivals.
     """
-    return Capabilities(
+    return software_capabilities(
         target="dpdk",
         lanes=dataplane.lanes,
         flows=dataplane.flow_capacity,
-        limit_units=("bytes", "packets", "cells"),
-        max_rate_bps=CONSTANTS.rate_bps_max,
-        max_buffer_bytes=min(CONSTANTS.limit_max, dataplane.memory.bytes // 2),
-        postcards=("all", "sample", "bins"),
-        arrivals=("frames", "trains"),
-        limit_counts=("system", "queue"),
-        disciplines=tuple(DISCIPLINES),
-        own_disciplines=True,
-        return_queue=True,
-        **SEVERAL_QUEUES,
-        link_changes=True,
-        policer=True,
+        memory_bytes=dataplane.memory.bytes // 2,
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports; emulated PCI NICs",
-        traffic_manager="our C block, byte-exact",
-        limit_detail="bytes, packets or cells",
     )
 
 
-def dpdk_resolve(program: BottleneckProgram) -> Applied:
-    """What is asked for, exactly."""
-    return Applied(
-        rate_bps=program.rate_bps,
-        limit=program.limit,
-        buffer_bytes=program.limit.in_bytes,
-        overhead_bytes=program.overhead_bytes,
-        arrivals=program.arrivals,
-        limit_counts=program.limit_counts or "system",
-        discipline=program.discipline,
-        queues=program.queues,
-        **linked(program.link),
+def software_capabilities(memory_bytes: int, **others: Any) -> Capabilities:
+    """What our data plane can do wherever it runs.
+
+    Args:
+        memory_bytes: The largest buffer that there is memory for.
+        others: What depends on where it runs.
+    """
+    return Capabilities(
+        limit_units=("bytes", "packets", "cells"),
+        max_rate_bps=CONSTANTS.rate_bps_max,
+        max_buffer_bytes=min(CONSTANTS.limit_max, memory_bytes),
+        postcards=("all", "sample", "bins"),
+        arrivals=get_args(Arrivals),
+        limit_counts=get_args(LimitCounts),
+        disciplines=tuple(DISCIPLINES),
+        own_disciplines=True,
+        return_queue=True,
+        queues=MOST,
+        schedulers=get_args(Scheduler),
+        memory_policies=tuple(TITLES),
+        sorts_by_dscp=True,
+        link_changes=True,
+        policer=True,
+        traffic_manager="our C block, byte-exact",
+        limit_detail="bytes, packets or cells",
+        **others,
     )
 
 

@@ -36,23 +36,22 @@ class TargetKind:
 
 
 def _dpdk() -> TargetKind:
-    from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve  # noqa: PLC0415
+    from .dpdk import DpdkTarget, dpdk_capabilities  # noqa: PLC0415
 
     return TargetKind(
         capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane, testbed.stamps_arrivals),
-        resolve=lambda testbed, program: dpdk_resolve(program),
+        resolve=lambda testbed, program: program.applied(),
         make=lambda host, testbed: DpdkTarget(host, testbed.dataplane, testbed.stamps_arrivals),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
     )
 
 
 def _virtual() -> TargetKind:
-    from .dpdk import dpdk_resolve  # noqa: PLC0415
     from .virtual import virtual_capabilities, virtual_target  # noqa: PLC0415
 
     return TargetKind(
         capabilities=lambda testbed: virtual_capabilities(),
-        resolve=lambda testbed, program: dpdk_resolve(program),
+        resolve=lambda testbed, program: program.applied(),
         make=lambda host, testbed: virtual_target(host),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
     )

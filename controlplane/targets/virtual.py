@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
-from ..contract.disciplines import DISCIPLINES
 from ..contract.errors import InternalError, TargetError
 from ..contract.messages.dataplane import Counters, DisturbanceTotals, Hello, ReturnQueueTotals
 from ..contract.shared import CONSTANTS
@@ -26,7 +25,7 @@ from ..contract.units import Size, bytes_in_flight
 from ..plan.estimates import guest_packets
 from .base import DataPlaneSite, GuestHost, Target, TargetHost, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
-from .dpdk import SEVERAL_QUEUES
+from .dpdk import software_capabilities
 
 TCP = 6
 MAX_BUFFER_BYTES = 512 * MIB
@@ -132,22 +131,11 @@ def _boots_guests(host: DataPlaneSite) -> TypeGuard[GuestHost]:
 
 def virtual_capabilities() -> Capabilities:
     """What the virtual target can do; rates are limited by patience alone."""
-    return Capabilities(
+    return software_capabilities(
         target="virtual",
         lanes=MAX_LANES,
         flows=CONSTANTS.flow_capacity_max,
-        limit_units=("bytes", "packets", "cells"),
-        max_rate_bps=CONSTANTS.rate_bps_max,
-        max_buffer_bytes=min(CONSTANTS.limit_max, MAX_BUFFER_BYTES),
-        postcards=("all", "sample", "bins"),
-        arrivals=("frames", "trains"),
-        limit_counts=("system", "queue"),
-        disciplines=tuple(DISCIPLINES),
-        own_disciplines=True,
-        return_queue=True,
-        **SEVERAL_QUEUES,
-        link_changes=True,
-        policer=True,
+        memory_bytes=MAX_BUFFER_BYTES,
         isolated=True,
         repeatable=True,
         virtual_time=True,
@@ -159,8 +147,6 @@ def virtual_capabilities() -> Capabilities:
             rate_percent=RATE_PERCENT,
         ),
         verified_on="software: kernel TCP in User-Mode Linux, in virtual time",
-        traffic_manager="our C block, byte-exact",
-        limit_detail="bytes, packets or cells",
     )
 
 
@@ -181,7 +167,7 @@ def tcp_packets(lane: LaneProgram) -> int:
     """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
     program, link = lane.bottleneck, lane.bottleneck.link
-    rate_bps = program.rate_bps if link is None else link.line(program.rate_bps).most_bps
+    rate_bps = program.rate_bps if link is None else link.line_from(program.rate_bps).most_bps
     changes = () if link is None else link.changes
     held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
     if program.back is not None:

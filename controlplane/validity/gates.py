@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.applications import UDP
-from ..contract.link_changes import capacity_bits
 from ..contract.messages.dataplane import FlowRegisters
 from ..contract.messages.flows import SenderFlowReport
 from ..contract.trial import Gate, Kind
@@ -453,7 +452,7 @@ def window_goodput(trial: TrialMeasurement) -> Gate:
 
 def _window_total(trial: TrialMeasurement) -> Gate:
     """Without all postcards: the sinks read no more than the link can carry."""
-    carried = capacity_bits(trial.applied, *trial.window_ns) / 8
+    carried = trial.applied.line.capacity_bits(*trial.window_ns) / 8
     flows = [flow.index for flow in trial.attempt.flows if not flow.reverse]
     read = int(trial.evidence.read.bytes[flows].sum())
     value = max(0.0, (read - carried) / max(1.0, carried))

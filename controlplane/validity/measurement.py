@@ -8,7 +8,6 @@ from typing import Self
 
 from ..contract.course import SettledDuration
 from ..contract.disciplines import IN_ORDER, DisciplineProgram
-from ..contract.link_changes import line_of
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -74,7 +73,7 @@ class Evidence:
                 applied.overhead_bytes,
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
-                line_of(applied),
+                applied.line,
             ),
             _depth(applied, capabilities),
         )

@@ -19,7 +19,6 @@ from nashbed.controlplane.contract.target import (
 )
 from nashbed.controlplane.targets import Switch, SwitchRegisters
 from nashbed.controlplane.targets.base import SwitchHost, TargetProcess
-from nashbed.controlplane.targets.dpdk import dpdk_resolve
 
 PROGRAM = Path(__file__).resolve().parents[1] / "fakes" / "soft_switch.py"
 
@@ -50,7 +49,7 @@ class SoftSwitch(Switch):
         )
 
     def resolve(self, program: BottleneckProgram) -> Applied:
-        return dpdk_resolve(program)
+        return program.applied()
 
     def load(self, artefact: Path) -> SwitchHello:
         self.process = self._host.start_switch(artefact)

@@ -285,6 +285,7 @@ class RunWriter:
             bdp = buffer.to_bytes(b.rate, groups[0].base_rtt) * 8e9 / b.rate.bps
             found.append(Setting(
                 label=f"b{buffer}", rate_bps=b.rate.bps, buffer_bytes=size,
+                limit=Limit(unit="bytes", value=size),
                 buffer_label=str(buffer), buffer_bdp=bdp / groups[0].base_rtt.ns,
                 base_rtt_ns=tuple(g.base_rtt.ns for g in groups),
                 overhead_bytes=b.overhead.bytes,
@@ -415,7 +416,6 @@ class RunWriter:
             PlannedTrial(
                 key=f"{s.label}-k{'-'.join(map(str, c))}-r{r}", setting=s, mix=self.mix(c),
                 repetition=r, seed=1,
-                limit=Limit(unit="bytes", value=s.buffer_bytes),
             )
             for s, c, r in planned
         )  # fmt: skip

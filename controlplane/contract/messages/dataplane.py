@@ -6,12 +6,11 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from ..disciplines import DisciplineProgram
 from ..errors import TargetError
 from ..model import JsonObject
-from ..queues import MemoryProgram, Scheduler
+from ..queues import QueuesProgram
 from ..shared import FLOW_REGISTERS
-from ..target import Arrivals, Limit, LimitCounts
+from ..target import TargetLine
 from .message import Count, Message, Whole
 
 
@@ -88,55 +87,18 @@ class Done(Message):
     """An answer that says no more than that it was done."""
 
 
-class AppliedQueue(Message):
-    """What one of several queues was set to.
-
-    Attributes:
-        limit_bytes: Its own hard limit; 0: none but the memory's.
-        weight: What it may send in its turn, in packets of 1514 bytes.
-        discipline: Its discipline with its parameters; None: drop-tail.
-    """
-
-    limit_bytes: Count
-    weight: Count = 1
-    discipline: DisciplineProgram | None = None
+class AppliedQueues(QueuesProgram, extra="ignore"):
+    """What several queues were set to; a data plane knows no names, and says its seed as well."""
 
 
-class AppliedQueues(Message):
-    """What several queues were set to.
-
-    Attributes:
-        scheduler: Whose packet is sent next.
-        memory: How the memory is shared.
-        queues: The queues.
-    """
-
-    scheduler: Scheduler
-    memory: MemoryProgram
-    queues: tuple[AppliedQueue, ...]
-
-
-class AppliedProgram(Message, extra="forbid"):
+class AppliedProgram(Message, TargetLine, extra="forbid"):
     """What a lane's queue was set to.
 
     Attributes:
-        rate_bps: Rate in bit/s.
-        limit: The queue's hard limit.
-        overhead_bytes: Bytes counted for each packet besides the frame.
-        arrivals: What it admits or drops as one.
-        limit_counts: Until when a packet counts against the limit.
-        discipline: The queue's discipline with its parameters; None: drop-tail.
-        queues: Several queues, whose memory is the limit; None: one queue.
         schedule: What happens to the line; None: nothing.
         policer: What is in front of the queue; None: nothing.
     """
 
-    rate_bps: Count
-    limit: Limit
-    overhead_bytes: Count
-    arrivals: Arrivals
-    limit_counts: LimitCounts
-    discipline: DisciplineProgram | None = None
     queues: AppliedQueues | None = None
     schedule: JsonObject | None = None
     policer: JsonObject | None = None

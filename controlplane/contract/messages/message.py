@@ -15,12 +15,11 @@ from pydantic import (
 )
 
 from ..errors import NashbedError, TargetError
+from ..model import Count as Count  # noqa: PLC0414 - messages take it from here
 from ..model import JsonObject
 
 Whole = Annotated[int, Field(strict=True)]
 """A whole number; true, 1.0 and "1" are none."""
-Count = Annotated[int, Field(strict=True, ge=0)]
-"""A whole number of 0 or more."""
 Finite = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 """A number of 0 or more; neither infinite nor NaN."""
 Moment = Whole | None

@@ -70,11 +70,8 @@ def pace_of(rate_bps: int, overhead_bytes: int = 0) -> PacketRate:
 def bmv2_resolve(program: BottleneckProgram) -> Applied:
     """What simple_switch would really do; see pace_of for errors."""
     pace = pace_of(program.rate_bps, program.overhead_bytes)
-    return Applied(
+    return program.applied(
         rate_bps=pace.rate_bps,
-        limit=program.limit,
-        buffer_bytes=program.limit.value,
-        overhead_bytes=program.overhead_bytes,
         slot_bytes=PACKET_BYTES,
         detail=(
             f"{pace.pps} packets/s, each {pace.slot_ns} ns: {Rate(program.rate_bps)} / "

@@ -6,13 +6,14 @@ import numpy as np
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states
 from nashbed.analysis.nash.of_run import SettingEquilibria
+from nashbed.controlplane.contract.limit import Limit
 from nashbed.controlplane.contract.trial import Setting
 
 NAN = float("nan")
 GAME = {0: (5, NAN), 1: (4, 7), 2: (6, 6), 3: (NAN, 5)}
 SETTING = Setting(
     label="b2bdp", rate_bps=10**7, buffer_bytes=10**5, buffer_label="2bdp", buffer_bdp=2,
-    base_rtt_ns=(40_000_000,), overhead_bytes=0,
+    base_rtt_ns=(40_000_000,), limit=Limit(unit="bytes", value=10**5),
 )  # fmt: skip
 
 

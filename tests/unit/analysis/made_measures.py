@@ -40,7 +40,7 @@ def made(
     scenario = Scenario.model_validate({**BASE, **raw})
     trials = [
         _trial(scenario, setting, mix, per_flow, totals or {}, (number, factor))
-        for setting, _ in scenario_settings(scenario)
+        for setting in scenario_settings(scenario)
         for mix in scenario_mixes(scenario)
         for number, factor in enumerate(factors)
     ]

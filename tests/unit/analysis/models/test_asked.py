@@ -28,7 +28,7 @@ def scenario(**raw: Any) -> Scenario:
 
 def ask(state: Any = MIX, records: Any = (), **raw: Any) -> Competition:
     made_up = scenario(**raw)
-    setting = scenario_settings(made_up)[0][0]
+    setting = scenario_settings(made_up)[0]
     assert problem_of(made_up, setting, state) is None
     return question_of(made_up, setting, state, None, records)
 
@@ -40,7 +40,7 @@ def test_the_setting_as_requested_and_as_applied() -> None:
     assert question.second.window_limit is None
     assert (question.duration_s, question.measured_from_s) == (60, 10)
     made_up = scenario()
-    applied = question_of(made_up, scenario_settings(made_up)[0][0], MIX, (99e6, 9e5))
+    applied = question_of(made_up, scenario_settings(made_up)[0], MIX, (99e6, 9e5))
     assert (applied.rate_bps, applied.buffer_bytes) == (99e6, 9e5)
 
 

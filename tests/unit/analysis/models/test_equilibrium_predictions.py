@@ -34,7 +34,7 @@ def rows_of(monkeypatch: pytest.MonkeyPatch, settled: dict[str, float], **raw: o
 
     monkeypatch.setattr(equilibrium_predictions.fluid, "MODEL", replace(MODEL, predict=predict))
     scenario = Scenario.model_validate({**BASE, **TEN, **raw})
-    rows = fluid_rows(scenario, [setting for setting, _ in scenario_settings(scenario)])
+    rows = fluid_rows(scenario, scenario_settings(scenario))
     return rows, asked
 
 

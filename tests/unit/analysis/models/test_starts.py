@@ -17,7 +17,7 @@ MIX = ((2, 3),)
 def of(start: Any, state: Any = MIX, records: Any = (), **raw: Any) -> Starts:
     flows = [{"name": "main", "count": 5, "base_rtt": "40ms"}]
     scenario = Scenario.model_validate({**BASE, "flows": flows, "start": start, **raw})
-    ((setting, _),) = scenario_settings(scenario)
+    (setting,) = scenario_settings(scenario)
     return starts_of(scenario, setting, state, records)
 
 

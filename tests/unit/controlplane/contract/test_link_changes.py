@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.link_changes import line_of
 from nashbed.controlplane.plan.sweep import scenario_settings
-from nashbed.controlplane.targets.dpdk import dpdk_resolve
 
 S = 10**9
 TEXT = """\
@@ -34,27 +32,27 @@ def test_states_by_hand() -> None:
         "changes: [{at: 30s, rate: 10mbit}, {from: 50s, to: 70s, down: true}, "
         "{at: 60s, rate: 50mbit, buffer: 8bdp}]"
     )
-    ((setting, program),) = scenario_settings(scenario(changes))
-    states = [(s.at_ns // S, s.rate_bps // 10**6, s.limit_bytes) for s in program.link.changes]
+    (setting,) = scenario_settings(scenario(changes))
+    states = [(s.at_ns // S, s.rate_bps // 10**6, s.limit_bytes) for s in setting.link.changes]
     full, later = 1_000_000, 2_000_000
     assert states == [(30, 10, full), (50, 0, full), (60, 0, later), (70, 50, later)]
     assert setting.most_rate_bps == 10**8
-    assert program.is_scheduled
-    applied = dpdk_resolve(program)
-    bits = line_of(applied).capacity_bits(0, 100 * S)
+    assert setting.program.is_scheduled
+    applied = setting.program.applied()
+    bits = applied.line.capacity_bits(0, 100 * S)
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
 
 def test_a_policer_alone_schedules_nothing() -> None:
-    ((_, program),) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
-    assert not program.is_scheduled
-    assert dpdk_resolve(program).policer.burst_bytes == 200_000
+    (setting,) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
+    assert not setting.program.is_scheduled
+    assert setting.program.applied().policer.burst_bytes == 200_000
 
 
 def test_without_any_of_it_nothing_is_named() -> None:
-    ((setting, program),) = scenario_settings(scenario("overhead: 0B"))
+    (setting,) = scenario_settings(scenario("overhead: 0B"))
     assert "link" not in setting.model_dump()
-    assert {"changes", "trace", "policer"}.isdisjoint(dpdk_resolve(program).model_dump())
+    assert {"changes", "trace", "policer"}.isdisjoint(setting.program.applied().model_dump())
 
 
 def change(*items: str) -> str:
@@ -134,8 +132,8 @@ def test_traces_are_read(tmp_path: Any) -> None:
         ("trace: x.csv", ((), ((0, 10**6), (5 * 10**8, 0)), 2 * 10**9)),
     ):
         text = TEXT.format(link=link, duration="10s", more="")
-        ((_, program),) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
-        line = line_of(dpdk_resolve(program))
+        (setting,) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
+        line = setting.program.applied().line
         assert (line.opportunities_ns, line.steps, line.period_ns) == expected
         if line.opportunities_ns:
             assert line.opportunity_bits == 8 * 1514

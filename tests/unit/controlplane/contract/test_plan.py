@@ -1,4 +1,4 @@
-"""plan.json: rate and overhead are held once; plans that held the whole program are still read."""
+"""plan.json: a lane is described once, by its setting; limits beside it are still read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.trial import Setting
 from pydantic import ValidationError
 from tests.unit.controlplane.conftest import plan_of
 
@@ -28,20 +29,24 @@ def test_a_plan_is_read_as_it_was_written(scenario: Scenario, testbed: Testbed) 
     assert Plan.model_validate(json.loads(plan.model_dump_json())) == plan
 
 
-def test_a_plan_with_whole_programs_is_still_read(scenario: Scenario, testbed: Testbed) -> None:
+def test_a_plan_with_limits_beside_the_settings_is_still_read(
+    scenario: Scenario, testbed: Testbed
+) -> None:
     plan = plan_of(scenario, testbed)
     old = json.loads(plan.model_dump_json())
-    for trial, planned in zip(old["trials"], plan.trials, strict=True):
-        del trial["limit"]
-        trial["program"] = planned.program.model_dump()
+    for trial in old["trials"]:
+        trial["limit"] = trial["setting"].pop("limit")
     assert Plan.model_validate(old) == plan
 
 
-@pytest.mark.parametrize("program", [None, 7, {}, {"rate_bps": 1}])
-def test_a_damaged_program_is_an_error(
-    scenario: Scenario, testbed: Testbed, program: object
-) -> None:
+def test_settings_without_a_limit_are_in_bytes(scenario: Scenario, testbed: Testbed) -> None:
+    setting = plan_of(scenario, testbed).trials[0].setting
+    old = json.loads(setting.model_dump_json(exclude={"limit"}))
+    assert Setting.model_validate(old) == setting
+
+
+@pytest.mark.parametrize("limit", [None, 7, {}, {"unit": "kg", "value": 1}])
+def test_a_damaged_limit_is_an_error(scenario: Scenario, testbed: Testbed, limit: object) -> None:
     old = json.loads(plan_of(scenario, testbed).trials[0].model_dump_json())
-    del old["limit"]
     with pytest.raises(ValidationError, match="limit"):
-        PlannedTrial.model_validate(old | {"program": program})
+        PlannedTrial.model_validate(old | {"limit": limit})

@@ -56,9 +56,7 @@ def test_the_table_of_postcards_is_what_takes_the_disk() -> None:
     sampled = scenario_with("sweep:", "telemetry: {postcards: {sample: 100}}\nsweep:")
     binned = scenario_with("sweep:", "telemetry: {postcards: {bins: 10ms}}\nsweep:")
     packets = int(5_000_000 // PACKET_BYTES * 1.25) + 1000
-    sizes = [
-        trial_table_bytes(s, scenario_settings(s)[0][0]) for s in (everything, sampled, binned)
-    ]
+    sizes = [trial_table_bytes(s, scenario_settings(s)[0]) for s in (everything, sampled, binned)]
     rest = sizes[0] - packets * 24
     assert [size - rest for size in sizes[1:]] == [(packets // 100 + 1) * 24, 40 * 3 * 24]
 

@@ -119,10 +119,9 @@ def test_every_purpose_has_a_seed_of_its_own(testbed: Testbed) -> None:
         part
         for program in (delay.forward, delay.back)
         if program is not None
-        for part in (program.jitter, program.reorder, program.gilbert)
-        if part is not None
+        for part in program.impairments.values()
     ]
-    assert len({part.seed for part in parts} | {delay.seed}) == 7
+    assert len({part["seed"] for part in parts} | {delay.seed}) == 7
 
 
 def test_a_path_of_constants_is_told_as_before(scenario: Scenario, testbed: Testbed) -> None:
@@ -177,6 +176,7 @@ def test_the_way_back_is_asked_for_only_where_it_is_written(testbed: Testbed) ->
     back = trial.program.back
     assert back is not None
     assert (back.rate_bps, back.limit.value, back.overhead_bytes) == (10**6, 50, 24)
+    assert trial.program.applied().back == back
     # 50 acknowledgements with every option, and their overhead, at 1 Mbit/s.
     assert back.longest_ns == 50 * (134 + 24) * 8 * 1000
     plain = scenario_with("2bdp}", "2bdp, overhead: 24B}")

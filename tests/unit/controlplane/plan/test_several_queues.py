@@ -43,31 +43,32 @@ def bed_of(target: str) -> Testbed:
 def test_the_memory_is_swept_and_named() -> None:
     swept = "memory: [complete_sharing, {dynamic_threshold: {alpha: 2}}], buffer: [1bdp, 20pkt], "
     settings = scenario_settings(scenario_of(more=swept))
-    assert [setting.label for setting, _ in settings] == [
+    assert [setting.label for setting in settings] == [
         "complete_sharing-b1bdp",
         "complete_sharing-b20pkt",
         "dynamic_threshold-alpha2-b1bdp",
         "dynamic_threshold-alpha2-b20pkt",
     ]
-    for setting, program in settings:
+    for setting in settings:
+        program = setting.program
         assert setting.queues is not None
         assert program.queues is not None
         assert program.queues.memory.name == setting.queues.memory.name
         # Queues share bytes, and half a BDP is the same of every buffer.
         assert program.limit.unit == "bytes"
         assert [queue.limit_bytes for queue in program.queues.queues] == [0, 62_500, 0]
-    assert [program.limit.value for _, program in settings[:2]] == [125_000, 20 * 1514]
-    assert settings[2][0].queue_label == "drr-dynamic_threshold-alpha2"
+    assert [setting.limit.value for setting in settings[:2]] == [125_000, 20 * 1514]
+    assert settings[2].queue_label == "drr-dynamic_threshold-alpha2"
 
 
 def test_without_a_sweep_a_setting_is_called_as_with_one_queue() -> None:
-    ((setting, _),) = scenario_settings(scenario_of())
+    (setting,) = scenario_settings(scenario_of())
     assert setting.label == "b2bdp"
 
 
 def test_a_bound_may_name_a_policy() -> None:
     swept = "memory: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
-    (sharing, _), (dynamic, _) = scenario_settings(scenario_of(more=swept))
+    sharing, dynamic = scenario_settings(scenario_of(more=swept))
     bound = EquilibriumCountBound(metric="equilibrium_count", memory="complete_sharing")
     assert (matches(bound, sharing), matches(bound, dynamic)) == (True, False)
     droptail = EquilibriumCountBound(metric="equilibrium_count", discipline="droptail")
@@ -179,8 +180,8 @@ def test_several_queues_of_a_tofino_need_its_port() -> None:
     assert plan_of(scenario_of(BY_FLOW), bed, lanes[1]).trials
     with pytest.raises(ConfigError, match=r"share the port's shaper; set capacity\.lanes: 1"):
         plan_of(scenario_of(BY_FLOW), bed, lanes[2])
-    ((_, program),) = scenario_settings(scenario_of(BY_FLOW))
-    lines = preview(bed, program)
+    (setting,) = scenario_settings(scenario_of(BY_FLOW))
+    lines = preview(bed, setting.program)
     assert sum("tm.queue.sched_cfg" in line for line in lines) == 2
     assert lines[-1].endswith("queue=1 to 2, as its queue is")
 
@@ -193,7 +194,7 @@ def test_the_plan_says_the_queues(testbed: Testbed) -> None:
 
 
 def test_no_model_describes_them() -> None:
-    ((setting, _),) = scenario_settings(scenario_of())
+    (setting,) = scenario_settings(scenario_of())
     assert problem_of_queue(setting) == (
         "it has 3 queues behind one line, and models know one that is drop-tail"
     )

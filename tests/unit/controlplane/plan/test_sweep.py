@@ -13,7 +13,7 @@ def test_settings_are_named_by_what_is_swept() -> None:
     scenario = scenario_with(
         "sweep: {", "sweep: {rate: [10mbit, 20mbit], base_rtt: [5ms], buffer: [1bdp, 0.5MB], "
     )
-    settings = [setting for setting, _ in scenario_settings(scenario)]
+    settings = scenario_settings(scenario)
     assert [s.label for s in settings] == [
         "c10mbit-t5ms-b1bdp",
         "c10mbit-t5ms-b500kB",
@@ -26,53 +26,53 @@ def test_settings_are_named_by_what_is_swept() -> None:
 
 def test_the_kernel_is_a_part_of_the_setting() -> None:
     swept = scenario_with("sweep: {", 'sweep: {kernel: ["6.1", "6.12"], buffer: [1bdp, 2bdp], ')
-    settings = [setting for setting, _ in scenario_settings(swept)]
+    settings = scenario_settings(swept)
     assert [(s.kernel, s.label) for s in settings] == [
         ("6.1", "v6.1-b1bdp"),
         ("6.1", "v6.1-b2bdp"),
         ("6.12", "v6.12-b1bdp"),
         ("6.12", "v6.12-b2bdp"),
     ]
-    ((one, _),) = scenario_settings(scenario_with("duration:", 'kernel: "6.10"\nduration:'))
+    (one,) = scenario_settings(scenario_with("duration:", 'kernel: "6.10"\nduration:'))
     assert (one.kernel, one.label) == ("6.10", "b2bdp")
-    ((usual, _),) = scenario_settings(scenario_with("small", "usual"))
+    (usual,) = scenario_settings(scenario_with("small", "usual"))
     assert usual.kernel == ""
 
 
 def test_trains_are_asked_of_the_target() -> None:
-    ((setting, program),) = scenario_settings(scenario_with("2bdp", "2bdp, arrivals: trains"))
-    assert (setting.arrivals, program.arrivals) == ("trains", "trains")
-    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.arrivals, program.arrivals) == ("frames", "frames")
+    (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, arrivals: trains"))
+    assert (setting.arrivals, setting.program.arrivals) == ("trains", "trains")
+    (setting,) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.arrivals, setting.program.arrivals) == ("frames", "frames")
 
 
 def test_what_the_limit_counts_is_asked_of_the_target() -> None:
     asked = scenario_with("2bdp", "2bdp, limit_counts: queue")
-    ((setting, program),) = scenario_settings(asked)
-    assert (setting.limit_counts, program.limit_counts) == ("queue", "queue")
-    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.limit_counts, program.limit_counts) == (None, None)
+    (setting,) = scenario_settings(asked)
+    assert (setting.limit_counts, setting.program.limit_counts) == ("queue", "queue")
+    (setting,) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.limit_counts, setting.program.limit_counts) == (None, None)
 
 
 def test_a_discipline_is_asked_of_the_target() -> None:
-    ((setting, program),) = scenario_settings(scenario_with("2bdp", "2bdp, discipline: codel"))
+    (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, discipline: codel"))
     assert (setting.label, setting.queue.text) == ("b2bdp", "CoDel")
-    assert program.discipline is not None
-    assert program.discipline.name == "codel"
-    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.discipline, program.discipline) == (None, None)
+    assert setting.program.discipline is not None
+    assert setting.program.discipline.name == "codel"
+    (setting,) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.discipline, setting.program.discipline) == (None, None)
 
 
 def test_disciplines_are_swept() -> None:
     queues = "[droptail, codel, {codel: {target: 1ms}}, ./mine.c]"
     swept = f"sweep: {{discipline: {queues}, buffer: [1bdp, 2bdp], mixes"
     settings = scenario_settings(scenario_with("sweep: {mixes", swept))
-    assert [setting.label for setting, _ in settings] == [
+    assert [setting.label for setting in settings] == [
         f"{queue}-b{buffer}bdp"
         for queue in ("droptail", "codel", "codel-target1ms", "mine")
         for buffer in (1, 2)
     ]
-    assert [each.discipline and each.discipline.name for _, each in settings[::2]] == [
+    assert [each.program.discipline and each.queue.name for each in settings[::2]] == [
         None, "codel", "codel", "mine"
     ]  # fmt: skip
     trains = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
@@ -80,6 +80,19 @@ def test_disciplines_are_swept() -> None:
         parse_scenario(trains.replace("sweep: {mixes", swept), "s.yaml")
     with pytest.raises(ConfigError, match=r"sweep.discipline: a value is listed twice"):
         scenario_with("sweep: {mixes", "sweep: {discipline: [codel, {codel: {}}], mixes")
+
+
+def test_settings_are_the_product_of_values_at_their_places() -> None:
+    """Base RTTs and losses go to every group; what is not swept is as the scenario has it."""
+    swept = 'sweep: {kernel: ["6.1"], discipline: [droptail, codel], random_loss: [1%, 2%], mixes'
+    settings = scenario_settings(scenario_with("sweep: {mixes", swept))
+    assert [setting.label for setting in settings] == [
+        f"{queue}-v6.1-l{loss}pct-b2bdp" for queue in ("droptail", "codel") for loss in (1, 2)
+    ]
+    assert [setting.random_loss_ppb for setting in settings] == [10**7, 2 * 10**7] * 2
+    assert {(s.kernel, s.rate_bps, s.base_rtt_ns, s.start) for s in settings} == {
+        ("6.1", 10**8, (10**7,), None)
+    }
 
 
 @pytest.mark.parametrize(
@@ -93,8 +106,8 @@ def test_disciplines_are_swept() -> None:
 def test_the_limit_is_in_the_unit_that_is_meant(
     buffer: str, unit: str, value: int, cell: int
 ) -> None:
-    ((_, program),) = scenario_settings(scenario_with("2bdp", buffer))
-    assert program.limit.model_dump() == {"unit": unit, "value": value, "cell_bytes": cell}
+    (setting,) = scenario_settings(scenario_with("2bdp", buffer))
+    assert setting.limit.model_dump() == {"unit": unit, "value": value, "cell_bytes": cell}
 
 
 def test_all_mixes_of_one_group() -> None:

@@ -47,11 +47,10 @@ Execute = Callable[[Job, int, OnStep], SimpleNamespace]
 def job(name: str, mbit: int = 100) -> Job:
     setting = Setting(
         label=name, rate_bps=mbit * MBIT, buffer_bytes=1514, buffer_label="1pkt", buffer_bdp=1,
-        base_rtt_ns=(10**7,), overhead_bytes=0,
+        base_rtt_ns=(10**7,), limit=Limit(unit="bytes", value=1514),
     )  # fmt: skip
-    limit = Limit(unit="bytes", value=1514)
     mix = (GroupMix(group=0, name="main", counts={"cubic": 1, "bbr": 0}),)
-    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0, seed=1, limit=limit)
+    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0, seed=1)
     return Job(trial, 0)
 
 

@@ -31,7 +31,7 @@ from nashbed.controlplane.contract.target import (
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.machine.process.control_client import ControlClient, FixedTimeout
 from nashbed.controlplane.targets import dataplane
-from nashbed.controlplane.targets.dpdk import DpdkTarget, dpdk_resolve
+from nashbed.controlplane.targets.dpdk import DpdkTarget
 from tests.fakes.dataplane_host import Answer, FakeHost
 
 
@@ -93,7 +93,7 @@ def test_trains_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     trains = lane.bottleneck.model_copy(update={"arrivals": "trains"})
     assert target.program(replace(lane, bottleneck=trains)).arrivals == "trains"
     assert host.process.requests[1]["arrivals"] == "trains"
-    assert dpdk_resolve(trains).arrivals == "trains"
+    assert trains.applied().arrivals == "trains"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_the_limit_counts_is_applied(
     program = lane.bottleneck.model_copy(update={"limit_counts": asked})
     assert target.program(replace(lane, bottleneck=program)).limit_counts == applied
     assert host.process.requests[1].get("limit_counts") == asked
-    assert dpdk_resolve(program).limit_counts == applied
+    assert program.applied().limit_counts == applied
 
 
 def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
@@ -116,7 +116,7 @@ def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
     assert target.program(replace(lane, bottleneck=program)).discipline == codel
     flat = {"name": "codel", "target_ns": 5 * 10**6, "ecn": True, "seed": lane.seed}
     assert host.process.requests[1]["discipline"] == flat
-    assert dpdk_resolve(program).discipline == codel
+    assert program.applied().discipline == codel
     assert target.program(lane).discipline is None
     assert "discipline" not in host.process.requests[-4]
 
@@ -145,7 +145,7 @@ def test_several_queues_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     )
     flows = tuple(replace(flow, queue=CONSTANTS.queue_by_dscp) for flow in lane.flows)
     applied = target.program(replace(lane, bottleneck=program, flows=flows))
-    assert applied.queues == asked == dpdk_resolve(program).queues
+    assert applied.queues == asked == program.applied().queues
     told = host.process.requests[1]
     assert told["queues"] == {
         "scheduler": "drr",

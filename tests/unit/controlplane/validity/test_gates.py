@@ -55,7 +55,7 @@ MS = 10**6
 LIMIT = Limit(unit="bytes", value=250_000)
 SETTING = Setting(
     label="b2bdp", rate_bps=10**8, buffer_bytes=250_000, buffer_label="2bdp",
-    buffer_bdp=2, base_rtt_ns=(10 * MS,), overhead_bytes=0,
+    buffer_bdp=2, base_rtt_ns=(10 * MS,), limit=LIMIT,
 )  # fmt: skip
 CAN = Capabilities(
     target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
@@ -106,9 +106,7 @@ def flow(index: int, cc: str) -> TrialFlow:
 
 
 def attempt() -> Attempt:
-    trial = PlannedTrial(
-        key="b2bdp-k0-r0", setting=SETTING, mix=(), repetition=0, seed=1, limit=LIMIT
-    )
+    trial = PlannedTrial(key="b2bdp-k0-r0", setting=SETTING, mix=(), repetition=0, seed=1)
     scenario = parse_scenario(SCENARIO, "s.yaml").model
     return Attempt(scenario, trial, 0, 0, Path("unused"), 1, (flow(0, "cubic"),))
 

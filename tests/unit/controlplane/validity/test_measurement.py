@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.disciplines import DisciplineProgram
+from nashbed.controlplane.contract.limit import LimitCounts
 from nashbed.controlplane.contract.messages.flows import (
     SenderFlowReport,
     SenderReport,
@@ -16,7 +17,7 @@ from nashbed.controlplane.contract.messages.flows import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
-from nashbed.controlplane.contract.target import Applied, LimitCounts
+from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
 from nashbed.controlplane.plan.attempt import make_attempt
