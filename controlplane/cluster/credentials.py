@@ -12,7 +12,7 @@ import os
 import ssl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +22,7 @@ from distributed.security import Security
 from ..contract.cluster import Cluster, ClusterTls
 from ..contract.errors import ConfigError
 from ..machine.guest.scratch import KEPT, guests_folder, make_private
-from ..store.staging import scratch_folder
+from ..store.staging import Staging, locked, scratch_folder
 from .security import check_address, check_host, is_loopback
 from .where import ssh_hosts
 
@@ -102,12 +102,9 @@ def kept(role: Role) -> ClusterTls:
     folder = guests_folder()
     make_private(folder)
     path = folder / KEPT
-    with suppress(FileNotFoundError):
-        if time.time() - path.stat().st_mtime > RENEWED_S:
-            path.unlink()
-    if not path.exists():
-        with scratch_folder("credentials", folder) as made, suppress(FileExistsError):
-            os.link(_written(made / KEPT).key, path)  # who comes second takes the first one's
+    with locked(folder), Staging(folder, KEPT) as staging:
+        if not path.exists() or time.time() - path.stat().st_mtime > RENEWED_S:
+            staging.publish(Path(_written(staging.place / KEPT).key), path)
     return _of_file(path)
 
 
