@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -686,3 +687,42 @@ def test_without_postcards_sinks_read_no_more_than_the_link_carries(
     assert gate.detail.startswith(
         f"{read} bytes were read in the window, in which the link carries 3750000"
     )
+
+
+def seen_in_postcards(trial: TrialMeasurement, **found: Any) -> TrialMeasurement:
+    """The same trial with all postcards, of which this was found."""
+    cards: Any = SimpleNamespace(**found)
+    return replace(trial, evidence=replace(trial.evidence, postcards=cards))
+
+
+@pytest.mark.parametrize(
+    ("is_exact", "wrong", "passed"),
+    [(True, 0, True), (True, 1, False), (False, 2, True), (False, 3, False)],
+)
+def test_departures_that_are_only_seen_may_be_late_once_in_a_thousand(
+    trial: TrialMeasurement, is_exact: bool, wrong: int, passed: bool
+) -> None:
+    link = SimpleNamespace(is_exact=is_exact, checked=2000, wrong=wrong, worst_ns=9)
+    gate = gates.link_busy(seen_in_postcards(trial, link=link))
+    assert verdict(gate) == (passed, wrong, 0 if is_exact else 2)
+
+
+@pytest.mark.parametrize(
+    ("streamed", "read", "passed"),
+    [(1000, 1000, True), (1000, 999, False), (1000, 1001, False), (None, 0, False)],
+)
+def test_the_sink_reads_what_left_the_bottleneck(
+    trial: TrialMeasurement, streamed: int | None, read: int, passed: bool
+) -> None:
+    streams = SimpleNamespace(readable_bytes=lambda: [streamed])
+    gate = gates.sink_bytes(seen_in_postcards(replace(trial, sink=sunk(read)), streams=streams))
+    assert gate.passed is passed
+
+
+@pytest.mark.parametrize(("read", "passed"), [(0, True), (1, False)])
+def test_a_transfer_that_never_opened_reads_nothing(
+    trial: TrialMeasurement, read: int, passed: bool
+) -> None:
+    streams = SimpleNamespace(readable_bytes=lambda: [None])
+    never = replace(of_transfer(trial), sink=sunk(read))
+    assert gates.sink_bytes(seen_in_postcards(never, streams=streams)).passed is passed
