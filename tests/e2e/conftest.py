@@ -25,6 +25,7 @@ from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, HostError
 from nashbed.controlplane.machine.guest.kernel import check_guests
 from tests.conftest import is_real_run
 from tests.support import guests, warm
+from tests.support.left_behind import STAY
 
 ROOT = Path(__file__).resolve().parents[2]
 NASHBED = Path(sys.executable).parent / "nashbed"
@@ -177,7 +178,8 @@ def guests_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     folder = Path(tempfile.mkdtemp(prefix="g"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder
-    left = [path for path in folder.rglob("*") if not path.is_dir() and path.suffix != ".lock"]
+    files = [path for path in folder.rglob("*") if not path.is_dir() and path.suffix != ".lock"]
+    left = [path for path in files if path.name not in STAY]
     shutil.rmtree(folder)
     assert left == []
 

@@ -33,14 +33,14 @@ from nashbed.analysis.pyramid import levels
 from nashbed.analysis.report import build
 from nashbed.analysis.results import export
 from nashbed.controlplane.cli import bench
-from nashbed.controlplane.cluster import kernels, parcel
+from nashbed.controlplane.cluster import credentials, kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.machine.c_files import guest_modules, objects
-from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
+from nashbed.controlplane.machine.guest.scratch import KEPT, guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.kernels import build as kernel_build
 from nashbed.controlplane.machine.kernels.cache import GuestKernel, find_kernel
@@ -170,6 +170,15 @@ def _install(folder: Path, text: str) -> None:
         (there / "kernel.json").unlink()
 
 
+def _credentials(folder: Path, text: str) -> None:
+    """Those that are there are about to end."""
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
+    path = guests_folder() / KEPT
+    if path.exists():
+        os.utime(path, (0, 0))
+    credentials.kept("client")
+
+
 def _build_kernel(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder)
     _put("controlplane.machine.kernels.build.TOOLS", ("make",))
@@ -290,6 +299,7 @@ PLACES = {
     "trial": Place("controlplane.store.run_directory", _trial, _resume),
     "large tables": Place("controlplane.cluster.parcel", _keep, _end_of_run),
     "parcel": Place("controlplane.cluster.parcel", _unpack, remove_stale),
+    "credentials": Place("controlplane.cluster.credentials", _credentials),
     "kernel that came": Place("controlplane.cluster.kernels", _install),
     "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
     "module": Place("controlplane.machine.c_files.guest_modules", _module),
