@@ -31,6 +31,15 @@ def test_a_trial_is_one_observation() -> None:
     assert halved.deviation == pytest.approx(math.sqrt(0.02) / 2)
 
 
+def test_games_that_agree_share_the_variance_of_all_their_trials() -> None:
+    """Two games, one with two trials and one with four: each trial weighs alike."""
+    few = {((1, 1),): [np.array([[0.9, 1.1]]), np.array([[1.1, 0.9]])]}
+    many = {((1, 1),): [np.array([[1 - d, 1 + d]]) for d in (-0.15, -0.05, 0.05, 0.15)]}
+    found = noise_of_games([(few, 1.0), (many, 1.0)])
+    pooled = (0.02 + 0.05) / (1 + 3)
+    assert [noise.deviation for noise in found] == pytest.approx([math.sqrt(pooled)] * 2)
+
+
 def test_corners_tell_nothing() -> None:
     corner = {((2, 0),): [np.array([[1.0, NAN]]), np.array([[1.0, NAN]])]}
     assert noise_of_games([(corner, 1.0)]) == [Noise(math.inf, 0)]

@@ -7,6 +7,7 @@ import pytest
 from nashbed.analysis.nash.crossing_interval import (
     CONFIDENCE,
     REACH,
+    CrossingInterval,
     LeadEnds,
     ends_of_leads,
     fit_lead,
@@ -264,3 +265,8 @@ def test_without_an_interval_the_equilibria_of_the_means() -> None:
     undecided = headline_of([], NAMES, 50, None, ["2 mixes undecided"], "undecided")
     assert undecided.line() == "undecided; 2 mixes undecided"
     assert undecided.facts() == ["2 mixes undecided."]
+
+
+@pytest.mark.parametrize(("at", "place"), [(None, 4.0), (3.5, 3.5)])
+def test_an_end_that_is_not_known_is_taken_for_the_middle(at: float | None, place: float) -> None:
+    assert CrossingInterval(3.0, 5.0, at, sure=True).place == place
