@@ -103,7 +103,8 @@ def saving_beside() -> Iterator[Save]:
 
     try:
         yield save_beside
-        begin()
+        if drawn:
+            begin()
         while begun:
             finish_first()
     finally:

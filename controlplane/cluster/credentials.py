@@ -60,7 +60,7 @@ def reached(cluster: Cluster, role: Role) -> Iterator[tuple[Cluster, ClusterTls 
         for host in ssh_hosts(cluster.ssh) if cluster.ssh is not None else ():
             check_host(host.name, private_network=False)
         with scratch_folder("credentials") as folder:
-            yield cluster, _written(folder / KEPT)
+            yield cluster, _of_file(_written(folder / KEPT))
 
 
 def warning(cluster: Cluster) -> str:
@@ -102,19 +102,20 @@ def kept(role: Role) -> ClusterTls:
     folder = guests_folder()
     make_private(folder)
     path = folder / KEPT
-    with locked(folder), Staging(folder, KEPT) as staging:
+    with locked(folder):
         if not path.exists() or time.time() - path.stat().st_mtime > RENEWED_S:
-            staging.publish(Path(_written(staging.place / KEPT).key), path)
+            with Staging(folder, KEPT) as staging:
+                staging.publish(_written(staging.place / KEPT), path)
     return _of_file(path)
 
 
-def _written(path: Path) -> ClusterTls:
+def _written(path: Path) -> Path:
     """Make a key and a certificate of it, in one file of this user alone."""
     make: Any = Security.temporary  # Dask has no types
     made = make()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(made.tls_client_key + made.tls_ca_file)
-    return _of_file(path)
+    return path
 
 
 def _of_file(path: Path) -> ClusterTls:
