@@ -216,6 +216,9 @@ def test_no_door_of_a_run_opens_for_another_user(
             assert time.monotonic() < deadline, doors
             doors = doors_of(process, open_folder)
         said = as_nobody(lambda: try_all(doors))
+        for door in [door for door, word in said.items() if word == "ENOENT"]:
+            if not os.path.lexists(door):  # the run has removed it meanwhile
+                del said[door]
     assert {door: word for door, word in said.items() if word not in ("EACCES", "EPERM")} == {}
     # A port is in a namespace of the run's, into which nobody came.
     assert str(Path("/proc/self/ns/net").readlink()) not in {where for where, _ in doors.ports}
