@@ -218,17 +218,26 @@ growth: venv build ## measure how cost grows with lanes, flows and postcards, an
 .PHONY: setup
 setup: hugepages venv-and-build ## what `make run` sets up: packages, huge pages, Python, C (4 min)
 
-# At the same time: one waits for the network while the other compiles.
+# Python's packages come while apt unpacks the others and C is compiled: they need its interpreter alone.
 .PHONY: venv-and-build
-venv-and-build: packages dpdk-internal
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target venv build
+venv-and-build: interpreter
+	@$(MAKE) --no-print-directory -j 2 venv packages-and-build
+
+.PHONY: packages-and-build
+packages-and-build: dpdk-internal
+	@$(MAKE) --no-print-directory build
 
 .PHONY: test-setup
-test-setup: test-packages hugepages dpdk-internal ## and what tests need, with the kernel (10 min)
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-venv test-build
+test-setup: hugepages interpreter ## and what tests need, with the kernel (10 min)
+	@$(MAKE) --no-print-directory -j 2 test-venv test-packages-and-build
 	@$(MAKE) --no-print-directory virtual
 
-# Installs the listed packages that are missing, but none of the lines that $(1) matches. Asked each
+.PHONY: test-packages-and-build
+test-packages-and-build: test-packages
+	@$(MAKE) --no-print-directory dpdk-internal
+	@$(MAKE) --no-print-directory test-build
+
+# Installs the listed packages that are missing, of the lines that sed's command $(1) leaves. Asked each
 # time, for packages come and go without us: 0.1 s. It also passes offline once all is there; who is
 # not root goes on without optional ones.
 define install_packages
@@ -236,9 +245,9 @@ define install_packages
 		{ echo "no dpkg here: see for yourself to what $(PACKAGES) lists"; exit 0; }; \
 	installed=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $$(sed 's/#.*//' $(PACKAGES)) \
 		2> /dev/null | sed -n 's/^installed //p'); \
-	missing_of() { sed -e "/$$1/d" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
+	missing_of() { sed -e "$$1" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
 		grep -vxF -e "$$installed" | tr '\n' ' '; }; \
-	missing=$$(missing_of '$(1)'); needed=$$(missing_of '.# '); \
+	missing=$$(missing_of '$(1)'); needed=$$(missing_of '$(1);/.# /d'); \
 	if [ -z "$$missing" ]; then \
 		:; \
 	elif [ "$$(id -u)" -eq 0 ]; then \
@@ -254,11 +263,15 @@ endef
 
 .PHONY: packages
 packages: ## install the Debian packages that runs need (root; 1 min)
-	$(call install_packages,.# tests)
+	$(call install_packages,/.# tests/d)
 
 .PHONY: test-packages
 test-packages: ## and those that only tests and special uses need (root; 1 min)
-	$(call install_packages,^$$)
+	$(call install_packages,/^$$/d)
+
+.PHONY: interpreter
+interpreter:
+	$(call install_packages,/^python3/!d)
 
 .PHONY: hugepages
 hugepages: ## reserve huge pages for the data plane (1 s; HUGE_PAGES=600)

@@ -71,6 +71,7 @@ def calibrated(bed: Path) -> dict[str, Any]:
     pytest.skip(f"this machine was too busy {TRIES} times for the bounds on {sorted(failed)}")
 
 
+@pytest.mark.long
 def test_the_embedded_testbed_is_what_it_says(nashbed: Nashbed, bed: Path) -> None:
     told = calibrated(bed)
     checks = {(c["name"], c["setting"]): c for c in told["checks"]}

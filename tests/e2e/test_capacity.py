@@ -12,7 +12,7 @@ from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.units import Rate
 from tests.e2e.conftest import STATE, TESTBEDS, WIDE_GATES
 
-pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.long]
 
 
 def test_two_lanes_are_counted_and_confirmed(

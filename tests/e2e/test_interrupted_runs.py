@@ -94,7 +94,9 @@ def processes_of(run_dir: Path) -> list[str]:
     return [each for each in leftovers(run_dir) if each.startswith("/") and " --config " in each]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> None:
     process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: sealed(nashbed) > 0, process)
@@ -216,4 +218,3 @@ def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
     assert any(run_dir.glob("trials/.*.tmp"))
     assert f"cleaned up after {run_dir}" in nashbed.call("doctor", "--clean")
     assert leftovers(run_dir) == []
-    nashbed.call("resume", str(run_dir), "--no-report")

@@ -30,7 +30,11 @@ pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.
 S = 10**9
 
 
-@pytest.mark.parametrize("rate", ["10mbit", "100mbit", "500mbit"])
+@pytest.mark.parametrize(
+    "rate",
+    [pytest.param("10mbit", marks=pytest.mark.long), "100mbit",
+     pytest.param("500mbit", marks=pytest.mark.long)],
+)  # fmt: skip
 def test_the_wire_rate_is_the_applied_rate(nashbed: Nashbed, rate: str) -> None:
     # Two CUBIC flows behind 2 BDP keep the queue filled after slow start, unless this machine keeps
     # the senders from running for so long that the queue drains. While a packet waits the link must

@@ -78,6 +78,7 @@ def test_very_many_flows_are_accounted_for(nashbed: Nashbed, count: int) -> None
 
 
 @pytest.mark.live
+@pytest.mark.long
 @pytest.mark.virtual
 @pytest.mark.usefixtures("guests_place")
 def test_flows_acknowledge_alike_in_real_and_in_virtual_time(nashbed: Nashbed) -> None:

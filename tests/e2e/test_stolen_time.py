@@ -164,6 +164,7 @@ def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
         check_told(record)
 
 
+@pytest.mark.long
 @needs_program("clang")  # which makes the thief
 def test_a_stolen_core_of_the_flows_is_seen_and_refused(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", mixes="[2]", attempts=1, **{**USUAL, "buffer": "1bdp"})
