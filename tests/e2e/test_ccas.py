@@ -156,6 +156,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.long
 @needs_clang
 @pytest.mark.slow
 def test_kills_of_what_holds_a_cca(tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def starts_of(samples: Samples, mode: int) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("cca", "down", "up"), [("bbr2", 0.91, 2.25), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
+    ("cca", "down", "up"),
+    [pytest.param("bbr2", 0.91, 2.25, marks=pytest.mark.long), ("bbr3", 0.9, 2.25)],
+    ids=["bbr2", "bbr3"],
 )
 def test_bbr_probes_by_its_gains_and_every_five_seconds(
     nashbed: Nashbed, cca: str, down: float, up: float
@@ -76,8 +78,8 @@ def test_bbr_probes_by_its_gains_and_every_five_seconds(
     ("cca", "modes", "queued"),
     [
         ("copa", {2.0, 3.0}, (-2, 8)),
-        ("copa_default", {2.0}, (-2, 8)),
-        ("copa_mvfst", {2.0}, (5, 35)),
+        pytest.param("copa_default", {2.0}, (-2, 8), marks=pytest.mark.long),
+        pytest.param("copa_mvfst", {2.0}, (5, 35), marks=pytest.mark.long),
     ],
     ids=["copa", "copa_default", "copa_mvfst"],
 )
@@ -96,6 +98,7 @@ def test_copa_paces_at_twice_its_window(
     assert least <= samples["cwnd_pkts"].mean() - BDP <= most
 
 
+@pytest.mark.long
 def test_vivace_of_the_authors_module_moves_by_single_intervals(nashbed: Nashbed) -> None:
     samples = alone(nashbed, "vivace_kernel")
     assert {3.0, 4.0, 5.0} <= set(samples["bbr_mode"])
@@ -113,6 +116,7 @@ def test_vivace_probes_five_per_cent_to_both_sides(nashbed: Nashbed) -> None:
     assert abs(len(high) - len(low)) <= 0.1 * len(high) + 1
 
 
+@pytest.mark.long
 def test_every_cca_repeats_to_the_bit(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
     text = scenario.read_text()

@@ -104,6 +104,7 @@ def worker_process(serving_process: Any) -> int | None:
     return next((c.pid for c in below if any("spawn_main" in word for word in c.cmdline())), None)
 
 
+@pytest.mark.long
 def test_whoever_runs_what_the_tables_are_the_same(nashbed: Nashbed) -> None:
     scenario, port = sweep(nashbed, THREE), free_port()
     one = digests(run_on(nashbed, "local:2", scenario))

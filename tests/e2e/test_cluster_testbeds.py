@@ -82,6 +82,7 @@ def data_planes(*files: Path) -> list[int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs a core for each testbed")
 def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> None:
     files = [write_testbed(tmp_path, name, core) for core, name in enumerate(("left", "right"))]

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.virtual, pytest.mark.usefixtures("guests_place")]
 
 MOST_PACKETS, MOST_SECONDS, MOST_FLOWS = 50_000, 30, 100
 SEED = 20261128
-IN_SHORT = 3
+IN_SHORT = 1
 """Edges that the suite runs; `make test-long` runs all."""
 
 

@@ -30,6 +30,8 @@ SAYS = {
     "report_and_export": r"'trials': 6, 'flows': 12",
 }
 """Example -> what is in its output."""
+IN_SHORT = {"first_experiment", "models", "own_congestion_control", "own_metric", "postcards"}
+"""Examples that the suite runs; `make test-long` runs all."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +43,10 @@ def _reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(e, marks=[pytest.mark.long] if e not in IN_SHORT else []) for e in EXAMPLES],
+)
 def test_an_example_runs(name: str) -> None:
     done = script(FOLDER / f"{name}.py")
     assert done.returncode == 0, done.stderr

@@ -38,6 +38,7 @@ def test_a_run_is_iterated_to_its_end(held: list[str], tmp_path: Path) -> None:
     assert _manifest(run.path).status == "complete"
 
 
+@pytest.mark.long
 def test_what_was_closed_is_resumed(held: list[str], tmp_path: Path) -> None:
     with nb.start(SMALL, "virtual", tmp_path) as going:
         next(going)

@@ -24,7 +24,7 @@ from tests.support import guests
 from tests.support.control import Client
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 10
+KILLS, KILLS_IN_SHORT = 10, 2
 LONGEST_S = 3.0
 """Long enough for a boot and some virtual time."""
 
@@ -104,9 +104,10 @@ def with_ccas(folder: Path, *names: str, more: str = "") -> tuple[CFile, ...]:
 
 
 @pytest.mark.slow
-def test_random_kills_leave_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [KILLS_IN_SHORT, pytest.param(KILLS, marks=pytest.mark.long)])
+def test_random_kills_leave_nothing(tmp_path: Path, kills: int) -> None:
     draw = random.Random(12)
-    for _ in range(KILLS):
+    for _ in range(kills):
         number = draw.choice([signal.SIGTERM, signal.SIGKILL])
         scratch = _killed_holder(tmp_path, number, draw.uniform(0.0, LONGEST_S))
         left = AssertionError(f"processes of {scratch} are left")

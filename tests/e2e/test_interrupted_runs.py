@@ -128,6 +128,7 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
     assert other.run_dirs() == []
 
 
+@pytest.mark.long
 def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
     first = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()), first)
@@ -154,6 +155,7 @@ def state(nashbed: Nashbed) -> str:
     return f"{run_id(nashbed.run_dirs()[0])}.json"
 
 
+@pytest.mark.long
 def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
     process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: sealed(nashbed) > 0, process)
@@ -179,6 +181,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
     args = five_trials(nashbed)
     args[args.index("--out") + 1] = str(small_disk / "results")

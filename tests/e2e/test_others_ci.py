@@ -55,6 +55,7 @@ def test_a_congestion_control_is_checked(steps: dict[str, str], place: Path) -> 
     assert "bad.c" in bad.stderr
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.virtual
 @pytest.mark.usefixtures("guests_place")

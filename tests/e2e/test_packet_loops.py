@@ -67,7 +67,9 @@ def test_whole_trials_on_both_loops(nashbed: Nashbed, two_loops: Path) -> None:
     assert leftovers(run_dir) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_nothing_is_left_of_an_interrupted_run(
     nashbed: Nashbed, two_loops: Path, number: signal.Signals
 ) -> None:

@@ -39,7 +39,8 @@ def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
 
 
 def test_times_are_exact(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed, duration="6s", warmup="2s")
+    """And they are the same again; captures hold every segment; a changed table is found."""
+    run_dir = run(nashbed, "telemetry: {capture: both}\n", duration="4s", warmup="2s")
     record = only_valid(run_dir)
     gates = {gate["name"]: gate for gate in record["gates"]}
     assert record["lateness"]["max_ns"] == 0
@@ -56,6 +57,17 @@ def test_times_are_exact(nashbed: Nashbed) -> None:
     known = samples["min_rtt_us"] < 2**32 - 1
     # The base RTT, the serialisation of a small segment, and some readings of the clock.
     assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
+
+    folder = run_dir / "trials" / record["id"]
+    assert (folder / "capture.pcap").stat().st_size > (folder / "behind.pcap").stat().st_size > 0
+    figure = nashbed.folder / "rtt.png"
+    nashbed.call("rtt", str(folder / "capture.pcap"), "--out", str(figure))
+    assert figure.stat().st_size > 0
+
+    assert json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))["ok"] is True
+    path = folder / "goodput.parquet"
+    pq.write_table(pq.read_table(path).slice(1), path)
+    assert "goodput" in nashbed.call("verify", str(run_dir), code=EXIT_ACCEPTANCE) + str(path)
 
 
 def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
@@ -76,8 +88,8 @@ def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
 
 
 def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
-    thinned = run(nashbed, "hosts: {read_interval: 10ms}\n", duration="6s", warmup="2s")
-    prompt = run(nashbed, duration="6s", warmup="2s")
+    thinned = run(nashbed, "hosts: {read_interval: 10ms}\n")
+    prompt = run(nashbed)
     few, usual = (only_valid(run_dir)["flow_generator"]["sink"] for run_dir in (thinned, prompt))
     # Every second segment, and each one while segments are missing.
     assert 0.5 <= usual["acks"] / usual["segments"] <= 1
@@ -86,7 +98,7 @@ def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
 
 
 def test_hosts_take_time_at_random_and_the_same_again(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed, "hosts: {jitter: 2ms}\n", duration="6s", warmup="2s")
+    run_dir = run(nashbed, "hosts: {jitter: 2ms}\n")
     samples = table(run_dir, only_valid(run_dir)["id"], "flow_samples")
     min_rtt_us = samples["min_rtt_us"][samples["min_rtt_us"] < 2**32 - 1]
     # Either host takes up to 2 ms: no round trip is without it, and the shortest has little of it.
@@ -96,41 +108,22 @@ def test_hosts_take_time_at_random_and_the_same_again(nashbed: Nashbed) -> None:
     assert answer["ok"] is True
 
 
-def test_a_repeat_is_equal_and_another_seed_is_not(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed, mixes="[0, 1, 2]")
-    answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
-    assert answer["ok"] is True
-    other = run(nashbed, "seed: 7\n", mixes="[0, 1, 2]")
-    same, different = digests(run_dir), digests(other)
+def test_another_run_is_equal_and_another_seed_is_not(nashbed: Nashbed) -> None:
+    first, again, other = (run(nashbed, f"seed: {seed}\n", mixes="[0, 1]") for seed in (1, 1, 7))
+    same, different = digests(first), digests(other)
+    assert digests(again) == same
     assert same.keys() == different.keys()
     assert not set(same.values()) & set(different.values())
 
 
-def test_a_changed_table_is_found(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed)
-    record = only_valid(run_dir)
-    path = run_dir / "trials" / record["id"] / "goodput.parquet"
-    changed = pq.read_table(path)
-    pq.write_table(changed.slice(1), path)
-    assert "goodput" in nashbed.call("verify", str(run_dir), code=EXIT_ACCEPTANCE) + str(path)
-
-
-def test_captures_hold_every_segment(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed, "telemetry: {capture: both}\n")
-    record = only_valid(run_dir)
-    folder = run_dir / "trials" / record["id"]
-    assert (folder / "capture.pcap").stat().st_size > (folder / "behind.pcap").stat().st_size > 0
-    figure = nashbed.folder / "rtt.png"
-    nashbed.call("rtt", str(folder / "capture.pcap"), "--out", str(figure))
-    assert figure.stat().st_size > 0
-
-
+@pytest.mark.long
 def test_an_adaptive_search_runs_on_it(nashbed: Nashbed) -> None:
     run_dir = run(nashbed, "equilibrium: {search: adaptive}\n", count=6, mixes="all")
     assert 2 <= len(records(run_dir)) <= 7
     assert all(record["valid"] for record in records(run_dir).values())
 
 
+@pytest.mark.long
 def test_a_stopped_run_goes_on_and_is_the_same(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", mixes="[0, 1, 2]", duration="8s", rate="50mbit")
     whole = nashbed.run(scenario, "virtual")
@@ -151,6 +144,7 @@ def test_a_stopped_run_goes_on_and_is_the_same(nashbed: Nashbed) -> None:
     assert digests(run_dir) == digests(whole)
 
 
+@pytest.mark.long
 def test_two_runs_at_once_do_not_meet(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("")
     bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
@@ -178,7 +172,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return sys.executable, str(script)
 
 
-@pytest.mark.parametrize("where", ["free", "container"])
+@pytest.mark.parametrize("where", ["free", pytest.param("container", marks=pytest.mark.long)])
 def test_the_golden_trial(nashbed: Nashbed, where: str, request: pytest.FixtureRequest) -> None:
     """Digests that were seen on other machines; each kernel has its own.
 
@@ -206,12 +200,12 @@ def test_a_cca_of_ones_own_competes(nashbed: Nashbed) -> None:
     """Halving and one more packet a round trip, against CUBIC: both fill the link, and it tells."""
     cca = nashbed.folder / "my_own.c"
     shutil.copy(CCA_FOLDER / "mine.c", cca)
-    scenario = nashbed.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
+    scenario = nashbed.scenario("", duration="5s", warmup="2s", count=4, mixes="[2]")
     text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my_own.c]")
     scenario.write_text(text)
     run_dir = nashbed.run(scenario, "virtual")
     assert all(record["valid"] for record in records(run_dir).values())
-    (mixed,) = (name for name in records(run_dir) if "-k02-" in name)
+    (mixed,) = records(run_dir)
     flows = table(run_dir, mixed, "flows")
     assert sorted(flows["cc"]) == ["cubic", "cubic", "my_own", "my_own"]
     samples = table(run_dir, mixed, "flow_samples")
@@ -219,8 +213,6 @@ def test_a_cca_of_ones_own_competes(nashbed: Nashbed) -> None:
     assert set(samples["bbr_mode"][own & (samples["t_ns"] > S)]) == {1.0, 2.0}
     assert samples["bbr_bw_bps"][own & (samples["t_ns"] > S)].min() > 0
     assert np.isnan(samples["bbr_mode"][~own]).all()
-    answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
-    assert answer["ok"] is True
 
 
 def spans(record: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -277,7 +269,6 @@ def test_a_trial_ends_when_its_shares_are_steady(nashbed: Nashbed) -> None:
     # The order to end comes half a second ahead.
     assert record["duration_ns"] == pytest.approx(end + S // 2, abs=20_000_000)
     assert spans(record)["cubic"]["start_ns"] - spans(record)["bbr"]["start_ns"] >= 1_900_000_000
-    assert digests(run(nashbed, more, **changes)) == digests(run_dir)
 
 
 def test_two_flows_behind_two_bdp_never_leave_the_link_idle(nashbed: Nashbed) -> None:
@@ -292,14 +283,16 @@ def test_two_flows_behind_two_bdp_never_leave_the_link_idle(nashbed: Nashbed) ->
 
 
 def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
-    """Three of its mixes, once."""
+    """Two of its mixes, once."""
     configs = Path(__file__).parents[2] / "configs"
     text = (configs / "scenarios" / "quickstart.yaml").read_text()
     assert "trials: 2\n" in text
     scenario = nashbed.folder / "quickstart.yaml"
     assert "mixes: all" in text
     scenario.write_text(
-        text.replace("trials: 2\n", "trials: 1\n").replace("mixes: all", "mixes: [0, 1, 4]")
+        text.replace("trials: 2\n", "trials: 1\n")
+        .replace("mixes: all", "mixes: [0, 4]")
+        .replace("duration: 30s", "duration: 12s")
     )
     out = nashbed.call(
         "run", str(scenario),
@@ -316,7 +309,7 @@ def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
     assert "Throughput" in page
 
 
-@pytest.mark.parametrize("cca", ["dctcp", "prague"])
+@pytest.mark.parametrize("cca", ["dctcp", pytest.param("prague", marks=pytest.mark.long)])
 def test_every_ce_mark_reaches_its_sender(nashbed: Nashbed, cca: str) -> None:
     """Over a step: what the queue marks, P4 counts, postcards say, and senders hear of."""
     scenario = nashbed.scenario(

@@ -253,7 +253,10 @@ def take(
         shutil.copy(chosen.dpdk_source, home)
     progress = Progress(what)
     ended = machine.run(f"cd nashbed && {step.command}", log, progress, step.limit_s, user)
-    outcome = Outcome(suite, step.command, who, commit, today(), ended.seconds, ended.code)
+    outcome = Outcome(
+        suite, step.command, who, commit, today(), ended.seconds, ended.code,
+        processor_s=ended.processor_s,
+    )  # fmt: skip
     outcome = counted(outcome, step, log.read_text(errors="replace"), home / "nashbed/results")
     outcome.save(kept_at(suite, name))
     progress.end("passed" if outcome.good else f"FAILED ({told(ended.code)}), see {log}")
@@ -270,10 +273,12 @@ def take_wheel(suite: str, machine: Machine, log: Path, commit: str, keep: bool)
     """Install the wheels, run the quickstart, hold its trials against the checkout's."""
     step = STEPS["wheel"]
     seconds: dict[str, float] = {}
+    processor_s = 0.0
     for command in WHEEL:
         progress = Progress(f"{suite}: {command}, as an ordinary user")
         ended = machine.run(command, log, progress, step.limit_s, step.user)
         seconds[command] = ended.seconds
+        processor_s += ended.processor_s
         progress.end(told(ended.code))
         if ended.code != 0:
             break
@@ -289,6 +294,7 @@ def take_wheel(suite: str, machine: Machine, log: Path, commit: str, keep: bool)
     outcome = Outcome(
         suite, step.command, "user", commit, today(), sum(seconds.values()), ended.code, "trials",
         passed=valid, failed=len(names), names=names, parts=seconds,
+        processor_s=processor_s,
     )  # fmt: skip
     outcome.save(kept_at(suite, "wheel"))
     if not outcome.good:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -49,10 +50,12 @@ class Ended:
     Attributes:
         code: Its exit code; None: it was stopped at its time limit.
         seconds: How long it took.
+        processor_s: The processor time of all its processes.
     """
 
     code: int | None
     seconds: float
+    processor_s: float
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def missing_programs() -> list[str]:
 
 def follow(args: list[str], log: Path, show: Show, limit_s: float) -> Ended:
     """Run a command until it ends or its time is up; whatever happens, nothing of it is left."""
-    begun = time.monotonic()
+    begun, used_s = time.monotonic(), _processor_s()
     with log.open("ab") as output:
         process = subprocess.Popen(
             args, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -134,7 +137,13 @@ def follow(args: list[str], log: Path, show: Show, limit_s: float) -> Ended:
             code = process.poll()
         finally:
             stop(process)
-    return Ended(code, time.monotonic() - begun)
+    return Ended(code, time.monotonic() - begun, _processor_s() - used_s)
+
+
+def _processor_s() -> float:
+    """Processor time of all that was waited for; a machine's first process waits for all others."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -18,7 +18,8 @@ CLOSING = re.compile(
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] \S+?:(?:\d+:)? (.+)$", re.MULTILINE)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*)$", re.MULTILINE)
 COLUMNS = (
-    "root", "command", "as", "commit", "on", "minutes", "passed", "failed", "skipped, by reason"
+    "root", "command", "as", "commit", "on", "minutes", "of CPU", "passed", "failed",
+    "skipped, by reason",
 )  # fmt: skip
 
 
@@ -100,6 +101,7 @@ class Outcome:
         skipped: How many were skipped, by reason; of trials, how many were invalid.
         names: What failed.
         parts: Seconds of each command, where there are several.
+        processor_s: The processor time of all its processes.
     """
 
     root: str
@@ -115,6 +117,7 @@ class Outcome:
     skipped: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     parts: dict[str, float] = field(default_factory=dict)
+    processor_s: float = 0.0
 
     @property
     def good(self) -> bool:
@@ -125,7 +128,8 @@ class Outcome:
         """The cells but for the reasons."""
         return [
             self.root, self.command, self.user, self.commit[:7], self.on,
-            f"{self.seconds / 60:.1f}", f"{self.passed:,} {self.what}", self._failure(),
+            f"{self.seconds / 60:.1f}", f"{self.processor_s / 60:.1f}",
+            f"{self.passed:,} {self.what}", self._failure(),
         ]  # fmt: skip
 
     def _failure(self) -> str:

@@ -97,10 +97,10 @@ def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[t
         ConfigError: It is refused, crashes, or does not return.
     """
     given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    said = run(["pass", *given, str(file)], packets)
+    said, sent = run(["pass", *given, str(file)], packets), packets.count("\n")
     try:
         rows = [tuple(map(int, line.split())) for line in said.splitlines()]
-        if any(len(row) != FATE_COLUMNS or row[0] >= packets.count("\n") for row in rows):
+        if any(len(row) != FATE_COLUMNS or row[0] >= sent for row in rows):
             raise ValueError("no such packet")
     except ValueError as error:
         raise _broken(file) from error

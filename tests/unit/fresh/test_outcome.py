@@ -40,7 +40,17 @@ ICARUS = "needs iverilog, which is not on PATH: `apt install iverilog`"
 
 
 def outcome(**changes: object) -> Outcome:
-    good = Outcome("trixie", "make test", "root", "c" * 40, "2026-11-23", 90.0, 0, passed=4264)
+    good = Outcome(
+        "trixie",
+        "make test",
+        "root",
+        "c" * 40,
+        "2026-11-23",
+        90.0,
+        0,
+        passed=4264,
+        processor_s=120.0,
+    )
     return replace(good, **changes)  # type: ignore[arg-type]
 
 
@@ -97,7 +107,7 @@ def test_what_counts_as_a_failure(changes: dict[str, object], good: bool, said: 
     one = outcome(**changes)
     assert one.good is good
     where = ["trixie", "make test", "root", "ccccccc", "2026-11-23"]
-    assert one.row() == [*where, "1.5", f"{one.passed:,} tests", said]
+    assert one.row() == [*where, "1.5", "2.0", f"{one.passed:,} tests", said]
 
 
 def test_an_outcome_is_kept_whole(tmp_path: Path) -> None:
@@ -110,9 +120,9 @@ def test_the_tables() -> None:
     bad = outcome(root="bookworm", code=2, failed=1, names=["a::b"], skipped={"x|y": 2, "z": 1})
     bad = replace(bad, parts={"one": 61.4})
     assert text_table([outcome(), bad]).splitlines() == [
-        "root      command    as    commit   on          minutes  passed       failed",
-        "trixie    make test  root  ccccccc  2026-11-23  1.5      4,264 tests  0",
-        "bookworm  make test  root  ccccccc  2026-11-23  1.5      4,264 tests  1",
+        "root      command    as    commit   on          minutes  of CPU  passed       failed",
+        "trixie    make test  root  ccccccc  2026-11-23  1.5      2.0     4,264 tests  0",
+        "bookworm  make test  root  ccccccc  2026-11-23  1.5      2.0     4,264 tests  1",
         "    failed: a::b",
         "    skipped: 2: x|y",
         "    skipped: 1: z",
@@ -121,11 +131,12 @@ def test_the_tables() -> None:
     assert markdown_table([outcome(), bad], {"kernel": "6.1", "cores": "2"}).splitlines() == [
         "Measured: kernel 6.1; cores 2.",
         "",
-        "| root | command | as | commit | on | minutes | passed | failed | skipped, by reason |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-        "| trixie | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 0 |  |",
-        "| bookworm | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 1<br>`a::b` "
-        "| 2: x\\|y<br>1: z<br>61 s: one |",
+        "| root | command | as | commit | on | minutes | of CPU | passed | failed | "
+        "skipped, by reason |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| trixie | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 2.0 | 4,264 tests | 0 |  |",
+        "| bookworm | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 2.0 | 4,264 tests | 1<br>"
+        "`a::b` | 2: x\\|y<br>1: z<br>61 s: one |",
     ]
 
 

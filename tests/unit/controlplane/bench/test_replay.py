@@ -24,7 +24,11 @@ def _built() -> None:
 
 @pytest.mark.slow
 @pytest.mark.dataplane
-@pytest.mark.parametrize(("flows", "burst"), [(1, 1), (50, 32), (5000, 64)])
+@pytest.mark.parametrize(
+    ("flows", "burst"),
+    [pytest.param(1, 1, marks=pytest.mark.long), (50, 32),
+     pytest.param(5000, 64, marks=pytest.mark.long)],
+)  # fmt: skip
 def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
     (found,) = bench_replay(20_000, 2, flows, burst)
     assert found.name == "replay_mpps"
@@ -46,6 +50,7 @@ def test_two_loops_are_compared_with_one() -> None:
     assert ratio.wanted == 1.8
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.dataplane
 def test_each_discipline_is_compared_with_droptail() -> None:

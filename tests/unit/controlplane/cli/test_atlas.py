@@ -120,7 +120,7 @@ os.register_at_fork(before=lambda: forks.append(1), after_in_child=lambda: time.
 """The second process begins its work long after the first one."""
 
 
-@pytest.mark.parametrize("before", ["", LATE])
+@pytest.mark.parametrize("before", ["", pytest.param(LATE, marks=pytest.mark.long)])
 def test_ctrl_c_leaves_nothing(tmp_path: Path, before: str) -> None:
     """It reaches all processes of the terminal, as one signal to the group does here."""
     code = f"{before}from nashbed.controlplane.cli.main import main; main()"

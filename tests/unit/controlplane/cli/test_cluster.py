@@ -86,6 +86,7 @@ def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path) -> None:
         assert manager.stop(signal.SIGINT) == (0, "")
 
 
+@pytest.mark.long
 def test_a_killed_worker_comes_back(shared: str) -> None:
     with command("worker", shared, "--cores", "1") as worker:
         worker.line_with("1 worker at")
@@ -145,6 +146,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -159,6 +161,7 @@ def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:
         assert worker.stop() == (0, "")
 
 
+@pytest.mark.long
 def test_a_real_testbed_is_one_process_with_a_thread_for_each_lane(
     shared: str, tmp_path: Path
 ) -> None:
@@ -176,6 +179,7 @@ def test_a_real_testbed_is_one_process_with_a_thread_for_each_lane(
         assert worker.stop() == (0, "")
 
 
+@pytest.mark.long
 def test_a_name_that_is_taken(shared: str) -> None:
     args = ("worker", shared, "--cores", "1", "--name", "lab")
     with command(*args) as first:
@@ -186,6 +190,7 @@ def test_a_name_that_is_taken(shared: str) -> None:
         assert first.stop() == (0, "")
 
 
+@pytest.mark.long
 def test_other_certificates_are_refused_in_one_line(tmp_path: Path) -> None:
     lab, other = make_certificates(tmp_path / "lab"), make_certificates(tmp_path / "other")
     with scheduler(lab) as (_, address), command("worker", address, *options(other)) as worker:

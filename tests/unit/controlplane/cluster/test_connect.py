@@ -68,6 +68,7 @@ def test_workers_leave_ctrl_c_to_the_command() -> None:
         assert list(client.scheduler_info()["workers"]) == [address]
 
 
+@pytest.mark.long
 def test_a_worker_that_hangs_is_noticed_sooner_than_by_dask() -> None:
     with connected(local()) as client:
         told = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.worker_ttl)

@@ -140,6 +140,7 @@ def test_a_worker_of_another_build_is_refused_with_both_digests(
     assert bed.workplaces == []
 
 
+@pytest.mark.long
 def test_the_others_run_everything_when_one_is_refused(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +163,7 @@ class FullWorkplace(VirtualWorkplace):
         raise DiskFullError("/scratch: the disk is full")
 
 
+@pytest.mark.long
 def test_a_worker_with_a_full_disk_is_dismissed_and_its_trial_runs_elsewhere(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
@@ -189,6 +191,7 @@ def test_full_disks_on_all_workers_end_the_run(
     assert status(run) == "failed"
 
 
+@pytest.mark.long
 def test_a_full_disk_here_ends_the_run_which_can_be_resumed(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,10 +235,11 @@ def with_another_record(folder: Path, shared: Path | None) -> Parcel:
     return pack(folder, shared)
 
 
+ANOTHER = r"was asked for trial b2bdp-k01-r0-a\d and sent b2bdp-k03-r0-a0"
 WRONG = [
     (damaged, r"the parcel of trial b2bdp-k01-r0-a\d is damaged: its digest is"),
-    (of_another_trial, r"was asked for trial b2bdp-k01-r0-a\d and sent b2bdp-k03-r0-a0"),
-    (with_another_record, r"was asked for trial b2bdp-k01-r0-a\d and sent b2bdp-k03-r0-a0"),
+    pytest.param(of_another_trial, ANOTHER, marks=pytest.mark.long),
+    (with_another_record, ANOTHER),
 ]
 
 
@@ -338,6 +342,7 @@ def test_a_temporary_failure_of_a_worker_is_tried_again(
     assert (shown[-1].finished, shown[-1].waiting, shown[-1].running) == (1, (), ())
 
 
+@pytest.mark.long
 def test_a_guest_that_is_killed_on_a_worker_is_one_attempt_and_the_tables_are_the_same(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:

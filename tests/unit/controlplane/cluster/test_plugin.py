@@ -72,6 +72,7 @@ def test_a_worker_without_the_kernel_is_given_it_and_takes_part(
     assert bed.said == [f"giving our kernels of virtual time to {socket.gethostname()}"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_machine_is_given_a_kernel_once(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +118,7 @@ def test_a_worker_that_cannot_keep_the_kernel_is_refused(
     assert bed.workplaces == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("wanting")
 def test_a_worker_that_goes_while_it_is_given_a_kernel_does_not_end_the_run(
@@ -274,6 +276,7 @@ def test_a_worker_that_comes_after_a_clients_death_keeps_nothing_for_it(
     mortal.bury()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.usefixtures("watchful")
 def test_a_run_that_was_resumed_is_not_dropped_with_the_dead_one(

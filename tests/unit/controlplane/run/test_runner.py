@@ -288,26 +288,26 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     assert resumed_run(run.directory.path, make_chooser).work.start() == []
 
 
-@pytest.mark.parametrize(
-    ("damage", "problem"),
-    [
-        ("{", "is damaged"),
-        ("", "is damaged"),
-        ('{"format": 1}', r"is damaged \(id: Field required\)"),
-        ('{"format": 2}', "has format 2, this version reads 1; use the version that wrote it, or"),
-        ("{}", "has no format number, this version reads 1"),
-        ("[]", r"is damaged \(it is not a JSON object\)"),
-        ("\x00\xff", "is damaged"),
-    ],
+DAMAGES = (
+    ("{", "is damaged"),
+    ("", "is damaged"),
+    ('{"format": 1}', r"is damaged \(id: Field required\)"),
+    ('{"format": 2}', "has format 2, this version reads 1; use the version that wrote it, or"),
+    ("{}", "has no format number, this version reads 1"),
+    ("[]", r"is damaged \(it is not a JSON object\)"),
+    ("\x00\xff", "is damaged"),
 )
-def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun, damage: str, problem: str) -> None:
+
+
+def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun) -> None:
     run = make_run("[0, 1, 3]", "[1]")
     run_fake(run)
     forget_digests(run.directory.path)
-    (run.directory.trials / "b2bdp-k01-r0-a0" / "trial.json").write_text(damage)
-    with pytest.raises(ConfigError, match=rf"trial\.json: {problem}.*move .* away") as caught:
-        resumed_run(run.directory.path, make_chooser)
-    assert "\n" not in caught.value.message
+    for damage, problem in DAMAGES:
+        (run.directory.trials / "b2bdp-k01-r0-a0" / "trial.json").write_text(damage)
+        with pytest.raises(ConfigError, match=rf"trial\.json: {problem}.*move .* away") as caught:
+            resumed_run(run.directory.path, make_chooser)
+        assert "\n" not in caught.value.message
 
 
 def test_a_changed_scenario_is_refused_on_resume(make_run: MakeRun) -> None:
