@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -70,14 +71,15 @@ def testbed() -> Testbed:
 MakeRun = Callable[..., ActiveRun]
 
 
+def new_run_in(folder: Path, old: str = "", new: str = "") -> ActiveRun:
+    """A run directory of SCENARIO with some text replaced."""
+    loaded: Loaded[Scenario] = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
+    bed = parse_testbed(TESTBED, "fake.yaml")
+    plan = make_plan(loaded.model, bed.model, dpdk_capabilities(bed.model.dataplane))
+    return new_run(folder, loaded, bed, plan, make_chooser)
+
+
 @pytest.fixture
 def make_run(tmp_path: Path) -> MakeRun:
     """Makes a run directory from SCENARIO with some text replaced."""
-
-    def make(old: str = "", new: str = "") -> ActiveRun:
-        loaded: Loaded[Scenario] = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
-        bed = parse_testbed(TESTBED, "fake.yaml")
-        plan = make_plan(loaded.model, bed.model, dpdk_capabilities(bed.model.dataplane))
-        return new_run(tmp_path / "results", loaded, bed, plan, make_chooser)
-
-    return make
+    return partial(new_run_in, tmp_path / "results")

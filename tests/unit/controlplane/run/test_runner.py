@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -28,7 +28,7 @@ from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.support.damage import forget_digests
-from tests.unit.controlplane.conftest import TESTBED, MakeRun
+from tests.unit.controlplane.conftest import TESTBED, MakeRun, new_run_in
 
 USUAL = {
     table.name: table.without_marks().without_queues().schema for table in (POSTCARDS, COUNTERS)
@@ -60,9 +60,23 @@ def failed_gates(record: TrialRecord) -> list[str]:
     return [gate.name for gate in record.gates if not gate.passed]
 
 
-def test_a_whole_run_is_valid_and_sealed(make_run: MakeRun) -> None:
-    run = make_run()
-    records, session = run_fake(run)
+@dataclass(frozen=True)
+class Finished:
+    """A run that has ended. Read only."""
+
+    run: ActiveRun
+    records: list[TrialRecord]
+    session: FakeSession
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    run = new_run_in(tmp_path_factory.mktemp("finished"))
+    return Finished(run, *run_fake(run))
+
+
+def test_a_whole_run_is_valid_and_sealed(finished: Finished) -> None:
+    run, records, session = finished.run, finished.records, finished.session
     assert [r.id for r in records] == [f"b2bdp-k0{k}-r0-a0" for k in (0, 1, 3)]
     assert [r.invalid_reasons for r in records] == [(), (), ()]
     assert all(r.valid for r in records)
@@ -90,10 +104,8 @@ def test_a_run_of_several_queues_says_what_was_applied(make_run: MakeRun) -> Non
         assert record.requested.queues == applied
 
 
-def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
-    run = make_run()
-    run_fake(run)
-    folder = run.directory.trials / "b2bdp-k01-r0-a0"
+def test_the_tables_follow_the_contract(finished: Finished) -> None:
+    folder = finished.run.directory.trials / "b2bdp-k01-r0-a0"
     names = {path.name for path in folder.iterdir()}
     not_used = {"bins", "segments", "datagrams", "transfers", "return_queue"}
     tables = {name for name in TABLES if name not in not_used}
@@ -269,13 +281,11 @@ def test_resume_keeps_finished_trials(make_run: MakeRun) -> None:
     assert (run.directory.trials / kept[0].id / "trial.json").read_bytes() == before
 
 
-def test_resume_of_a_finished_run_does_nothing(make_run: MakeRun) -> None:
-    run = make_run("[0, 1, 3]", "[1]")
-    run_fake(run)
-    again = resumed_run(run.directory.path, make_chooser)
+def test_resume_of_a_finished_run_does_nothing(finished: Finished) -> None:
+    again = resumed_run(finished.run.directory.path, make_chooser)
     assert again.work.start() == []
     records = execute(again, lambda s: None, ThisMachine(lambda r: pytest.fail("not needed")))
-    assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
+    assert [r.id for r in records] == [r.id for r in finished.records]
 
 
 def test_used_up_attempts_are_not_tried_again_on_resume(
@@ -338,10 +348,8 @@ def test_sampled_and_binned_scenarios_say_what_they_cannot_judge(make_run: MakeR
     assert by_name["sink_bytes"].detail == "within bounds from the registers"
 
 
-def test_the_log_tells_every_step_in_order(make_run: MakeRun) -> None:
-    run = make_run("[0, 1, 3]", "[1]")
-    run_fake(run)
-    log = run.directory.log.read_text()
+def test_the_log_tells_every_step_in_order(finished: Finished) -> None:
+    log = finished.run.directory.log.read_text()
     steps = [line.rpartition(": ")[2] for line in log.splitlines() if "trial b2bdp-k01" in line]
     assert steps == [
         "validate", "prepare", "program", "start flows", "run", "stop", "restore", "collect",
@@ -349,10 +357,8 @@ def test_the_log_tells_every_step_in_order(make_run: MakeRun) -> None:
     ]  # fmt: skip
 
 
-def test_the_manifest_says_what_was_applied(make_run: MakeRun) -> None:
-    run = make_run()
-    run_fake(run)
-    manifest = json.loads((run.directory.path / "manifest.json").read_text())
+def test_the_manifest_says_what_was_applied(finished: Finished) -> None:
+    manifest = json.loads((finished.run.directory.path / "manifest.json").read_text())
     assert manifest["applied"]["b2bdp"]["rate_bps"] == 100_000_000
     assert manifest["applied"]["b2bdp"]["limit"] == {
         "unit": "bytes", "value": 250_000, "cell_bytes": 0,

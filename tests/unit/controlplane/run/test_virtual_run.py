@@ -86,20 +86,16 @@ def run_fake(run: ActiveRun, sessions: Sessions) -> list[TrialRecord]:
             assert all(process.poll() is not None for process in session.processes)
 
 
-def test_every_session_is_told_what_the_hosts_are_to_be(tmp_path: Path) -> None:
+def test_every_lane_has_a_session_and_every_trial_a_guest(tmp_path: Path) -> None:
+    """Each session is told what the hosts are to be; the manifest, what repeats the run."""
     wanted = "hosts: {wmem_max: 4MiB, rmem_max: 6MiB}\nstart_jitter:"
     scenario = parse_scenario(SCENARIO.replace("start_jitter:", wanted), "small.yaml")
     bed = parse_testbed(TESTBED, "virtual.yaml")
     plan = make_plan(scenario.model, bed.model, virtual_capabilities())
-    sessions = Sessions()
-    run_fake(new_run(tmp_path / "results", scenario, bed, plan, make_chooser), sessions)
+    run, sessions = new_run(tmp_path / "results", scenario, bed, plan, make_chooser), Sessions()
+    records = run_fake(run, sessions)
     ubuntu = Hosts(wmem_max=Size(4 * 2**20), rmem_max=Size(6 * 2**20))
     assert [request.hosts for request in sessions.requests] == [ubuntu] * 2
-
-
-def test_every_lane_has_a_session_and_every_trial_a_guest(virtual_run: ActiveRun) -> None:
-    sessions = Sessions()
-    records = run_fake(virtual_run, sessions)
     assert [record.invalid_reasons for record in records] == [(), (), ()]
     assert {record.lane for record in records} == {0}
     assert [(each.lanes, each.core) for each in sessions.requests] == [(1, 0), (1, 1)]
@@ -109,13 +105,7 @@ def test_every_lane_has_a_session_and_every_trial_a_guest(virtual_run: ActiveRun
     assert len(seeds) == len(records) == len(boots) - 2
     gates = {gate.name: gate for gate in records[0].gates}
     assert (gates["lateness"].limit, gates["loop_gap"].limit) == (0, 0)
-
-
-def test_the_manifest_says_that_it_can_be_repeated_and_on_which_kernel(
-    virtual_run: ActiveRun,
-) -> None:
-    run_fake(virtual_run, Sessions())
-    manifest = virtual_run.directory.read("manifest.json", Manifest)
+    manifest = run.directory.read("manifest.json", Manifest)
     assert manifest.repeatable
     assert manifest.guest_kernels == {"": FACTS}
 
