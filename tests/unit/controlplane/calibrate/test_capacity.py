@@ -126,16 +126,16 @@ def count_lanes(what: Capacities, lanes: int = 4) -> tuple[LaneCount, list[str]]
 def test_lanes_are_trials_of_ordinary_runs() -> None:
     """The testbed of the tests states 250 Mbit/s: that bounds runs, not this."""
     found, told = count_lanes(Capacities(SHORT, start=2, most=3), lanes=8)
-    assert (found.lanes, found.rate_bps) == (6, 300 * MBIT)
-    assert [level.lanes for level in found.levels] == [2, 2, 2, 2, 5, 6, 6]
+    assert (found.lanes, found.rate_bps) == (3, 150 * MBIT)
+    assert [level.lanes for level in found.levels] == [2, 2, 2, 2, 2, 3, 3]
     assert all(level.passed and level.valid_lanes == level.lanes for level in found.levels)
     assert len(told) == 7
     assert found.few is not None
     assert found.few.lanes == 8
     assert "the lone CUBIC flow gets 50.0 +- 0.0 %" in told[-1]
-    assert "6 lanes, 300 Mbit/s; every gate passed; p99.9 lateness 20 us; round trips " in told[-1]
+    assert "3 lanes, 150 Mbit/s; every gate passed; p99.9 lateness 20 us; round trips " in told[-1]
     assert "round trips 0.0 us too long on average, 0.0005 ms at most" in told[-1]
-    most = found.passed_at(6)
+    most = found.passed_at(3)
     assert len(most) == 2
     assert most[0].lateness == Lateness(p50_ns=9, p999_ns=20_000, max_ns=20_000, max_gap_ns=1000)
     assert 0 < most[0].together_s <= 1.0
