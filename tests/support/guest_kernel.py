@@ -98,9 +98,9 @@ class Kernel:
             start += captured
         self._advance_to(END)
         frames = [frame for *_, frame in self._left]
-        left = [[row[at] for row in self._left] for at in range(3)]
-        left.append([len(frame) for frame in frames])
-        departures.write_bytes(b"".join([*(array("q", each).tobytes() for each in left), *frames]))
+        times, wires, lengths, _ = zip(*self._left, strict=True) if self._left else [()] * 4
+        left = array("q", [*times, *wires, *lengths, *map(len, frames)])
+        departures.write_bytes(b"".join([left.tobytes(), *frames]))
         return self._now_ns, len(frames)
 
     def close(self) -> None:

@@ -13,7 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("analysis", "configs", "controlplane", "docs", "hosts", "p4src", "tests")
 SOURCES = ("py", "c", "h", "p4", "md", "lua", "v", "sv")
-COMMENTED = {".c": r"(?s:/\*.*?\*/)|//.*", ".yaml": r"#.*", ".toml": r"#.*", ".build": r"#.*"}
+COMMENTED = {
+    ".c": r"(?s:/\*.*?\*/)|//.*",
+    ".yaml": r"(?m)(?:^|(?<=\s))#.*",
+    ".toml": r"#.*",
+    ".build": r"#.*",
+}
 COMMENTED |= dict.fromkeys((".h", ".p4", ".v", ".sv"), COMMENTED[".c"])
 """What is a comment, by the file's kind."""
 
