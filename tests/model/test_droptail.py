@@ -262,6 +262,7 @@ def each_by_one_form(cases: list[Any]) -> list[tuple[Any, str]]:
     return list(zip(cases, cycle(FORMS), strict=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count"),
     [

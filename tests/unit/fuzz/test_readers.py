@@ -231,6 +231,7 @@ def fuzzed_run(name: str, run: Path, lasting: bool) -> None:
         fuzz(check, good, None, EXAMPLES_OF_RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_damaged_run_is_refused_in_words(name: str, run_copy: Path) -> None:
     fuzzed_run(name, run_copy, lasting=False)
