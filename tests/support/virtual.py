@@ -74,8 +74,9 @@ class Packets:
 
 def from_file(content: bytes, count: int) -> Packets:
     """So many packets, as `tests/support/guest_kernel.py` writes them."""
-    columns = np.frombuffer(content, np.int64, 4 * count).reshape(4, count)
-    return Packets(*columns, np.frombuffer(content, np.uint8, offset=32 * count))
+    times, wires, lengths, captured = np.frombuffer(content, np.int64, 4 * count).reshape(4, count)
+    data = np.frombuffer(content, np.uint8, offset=32 * count)
+    return Packets(times, wires, lengths, captured, data)
 
 
 def whole_frames(packets: list[tuple[int, int, bytes]]) -> Packets:
