@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import ip_of, spaced, tcp, tcp_key, udp, udp_key
 from tests.conformance.target import Count
@@ -34,11 +33,10 @@ def test_flows_are_told_apart_by_each_part_of_the_5_tuple(run: Run) -> None:
     assert list(outcome.postcards["flow"]) == [*range(7), *reversed(range(7))]
 
 
-@pytest.mark.slow
 def test_many_flows(run: Run) -> None:
-    keys = [tcp_key(flow) for flow in range(2000)]
-    outcome = run(spaced([tcp(flow, 60) for flow in range(2000)]), keys, Bottleneck())
-    assert list(outcome.postcards["flow"]) == list(range(2000))
+    keys = [tcp_key(flow) for flow in range(600)]
+    outcome = run(spaced([tcp(flow, 60) for flow in range(600)]), keys, Bottleneck())
+    assert list(outcome.postcards["flow"]) == list(range(600))
     assert all(flow["departed_packets"] == 1 for flow in outcome.flows)
 
 

@@ -151,7 +151,7 @@ def test_damage_is_survived(tmp_path: Path, seed: int) -> None:
     check_damaged(tmp_path, seed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_much_damage_is_survived(tmp_path: Path) -> None:
     for seed in range(100, 160):
         check_damaged(tmp_path, seed)

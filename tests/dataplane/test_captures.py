@@ -218,7 +218,7 @@ fuzzed = settings(
 )
 
 
-@settings(fuzzed, max_examples=15)
+@settings(fuzzed, max_examples=10)
 @given(st.integers(0, 2**32), st.integers(1, 300), forms, starts)
 def test_any_capture_is_as_the_model(
     tmp_path: Path, seed: int, n: int, form: Form, start_ns: int
@@ -226,8 +226,7 @@ def test_any_capture_is_as_the_model(
     check_any(tmp_path, seed, n, form, start_ns)
 
 
-@pytest.mark.slow
-@settings(fuzzed, max_examples=8)
+@settings(fuzzed, max_examples=4)
 @given(st.integers(0, 2**32), st.integers(1, 10_000), forms, starts)
 def test_many_captures_are_as_the_model(
     tmp_path: Path, seed: int, n: int, form: Form, start_ns: int

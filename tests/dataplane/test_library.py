@@ -67,14 +67,12 @@ def test_its_clock_is_the_guests_and_starts_at_0(guest: Library) -> None:
         assert guest.end() == ""
 
 
-@pytest.mark.slow
-def test_a_deep_queue_finds_its_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [50_000_000, pytest.param(250_000_000, marks=pytest.mark.long)])
+def test_a_deep_queue_finds_its_memory(tmp_path: Path, size: int) -> None:
     """250 MB are 40 BDP and more of 500 Mbit/s and 80 ms: 0.7 million packet buffers."""
     lane = LaneProgram(
         lane=0,
-        bottleneck=BottleneckProgram(
-            rate_bps=500_000_000, limit=Limit(unit="bytes", value=250_000_000)
-        ),
+        bottleneck=BottleneckProgram(rate_bps=500_000_000, limit=Limit(unit="bytes", value=size)),
         delays=(GroupDelay(40 * MS, 40 * MS, 0, 1),),
         flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
     )

@@ -52,9 +52,3 @@ def test_nothing_is_left_to_be_run(run: nb.Run) -> None:
     resumed = resumed_run(run.path, make_chooser)
     assert (resumed.work.finished, resumed.work.total) == (3, 3)
     assert list(resumed.work.start()) == []
-
-
-@pytest.mark.slow
-def test_its_report_is_built(run: nb.Run, tmp_path: Path) -> None:
-    page = run.report(tmp_path / "report", ("html",)).read_text()
-    assert "A run directory as version 0.1.0 wrote it" in page

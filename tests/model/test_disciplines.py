@@ -106,7 +106,9 @@ def test_a_users_own_is_loaded(tmp_path: Path) -> None:
     ],
     ids=["codel", "red", "static", "partition", "limit"],
 )
-@pytest.mark.parametrize("scheduler", ["drr", "strict_priority"])
+@pytest.mark.parametrize(
+    "scheduler", ["drr", pytest.param("strict_priority", marks=pytest.mark.long)]
+)
 def test_one_of_several_queues_is_a_lane_of_its_own(
     tmp_path: Path, alone: Bottleneck, queues: dict[str, Any], scheduler: str
 ) -> None:

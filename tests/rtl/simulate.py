@@ -14,6 +14,11 @@ BOARD = tuple(sorted((RTL / "board").glob("*.v")))
 """What is needed besides the core for a board."""
 SEED = 1
 
+SHORT_AND_FULL = pytest.mark.parametrize(
+    "full", [False, pytest.param(True, marks=pytest.mark.long)], ids=["short", "full"]
+)
+"""A test's simulation in both extents: `tests/rtl/streams.py` says what FULL is."""
+
 
 def need_icarus() -> None:
     """Skip where the simulator or cocotb is missing."""
@@ -30,6 +35,8 @@ def simulate(
     parameters: dict[str, int] | None = None,
     extra_sources: tuple[Path, ...] = (),
     environment: dict[str, str] | None = None,
+    *,
+    full: bool = False,
 ) -> None:
     """Build a module and run the checks on it; every one must pass, and one must have run.
 
@@ -40,6 +47,7 @@ def simulate(
         parameters: Of the top level.
         extra_sources: Verilog besides hosts/fpga/rtl.
         environment: Given to the checks.
+        full: Whether the checks are long proofs.
     """
     need_icarus()
     from cocotb_tools.runner import get_results, get_runner
@@ -64,7 +72,11 @@ def simulate(
             test_dir=folder,
             seed=SEED,
             log_file=log,
-            extra_env={"PYTHONPATH": str(ROOT), **(environment or {})},
+            extra_env={
+                "PYTHONPATH": str(ROOT),
+                "NASHBED_RTL_FULL": "1" if full else "",
+                **(environment or {}),
+            },
         )
     except SystemExit:
         pytest.fail(log.read_text(), pytrace=False)

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+FULL = bool(os.environ.get("NASHBED_RTL_FULL"))
+"""Whether this is a long proof: with jumbo frames, three times as many frames, and each kind of
+pause of one side with each of the other's."""
 
 PERIOD_NS = 4
 LENGTHS = (1, 2, 7, 8, 9, 14, 47, 48, 49, 56, 59, 60, 61, 63, 64, 65, 112, 128, 1514, 9018)
@@ -31,6 +37,13 @@ def often() -> Iterator[bool]:
 
 
 PAUSES: tuple[Callable[[], Iterator[bool] | None], ...] = (never, often)
+PAIRS = tuple(product(PAUSES, PAUSES)) if FULL else ((never, never), (often, often))
+"""Pauses of two sides."""
+
+
+def fewer(count: int) -> int:
+    """A third of as many, unless this is a long proof."""
+    return count if FULL else count // 3
 
 
 async def start(dut: Any, period_ns: int = PERIOD_NS) -> None:
@@ -69,8 +82,8 @@ def random_frame(length: int, error: bool = False) -> AxiStreamFrame:
 
 
 def random_lengths(count: int) -> list[int]:
-    """Every length of the list, then random ones, in random order."""
-    lengths = [*LENGTHS, *(random.randint(1, 300) for _ in range(count - len(LENGTHS)))]
+    """Every length of the list, then so many random ones, in random order."""
+    lengths = [*LENGTHS[: None if FULL else -1], *(random.randint(1, 300) for _ in range(count))]
     random.shuffle(lengths)
     return lengths
 

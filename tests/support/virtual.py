@@ -61,10 +61,22 @@ class Packets:
         spans = zip(self.starts.tolist(), self.captured.tolist(), strict=True)
         return [data[start : start + n] for start, n in spans]
 
+    def in_file(self) -> bytes:
+        """As `tests/support/guest_kernel.py` reads them."""
+        columns = (self.times, self.wires, self.lengths, self.captured)
+        return np.stack(columns).astype(np.int64).tobytes() + self.data.tobytes()
+
     def on(self, wire: int) -> list[tuple[int, bytes]]:
         """The frames of one wire: (time in ns, captured bytes) each."""
         rows = zip(self.times.tolist(), self.wires.tolist(), self.frames, strict=True)
         return [(time_ns, frame) for time_ns, mine, frame in rows if mine == wire]
+
+
+def from_file(content: bytes, count: int) -> Packets:
+    """So many packets, as `tests/support/guest_kernel.py` writes them."""
+    times, wires, lengths, captured = np.frombuffer(content, np.int64, 4 * count).reshape(4, count)
+    data = np.frombuffer(content, np.uint8, offset=32 * count)
+    return Packets(times, wires, lengths, captured, data)
 
 
 def whole_frames(packets: list[tuple[int, int, bytes]]) -> Packets:
@@ -127,17 +139,18 @@ class Library:
         Returns:
             The frames that left, in their order, with their times and wires.
         """
-        into, out = self.folder / "packets.npz", self.folder / "departures.npz"
-        np.savez(into, starts=packets.starts, **vars(packets))
+        into, out = self.folder / "packets", self.folder / "departures"
+        into.write_bytes(packets.in_file())
         client.send(b'{"op":"play"}\n')
         assert json.loads(self.waited()) == {"op": "play"}
-        self._do("play", packets=str(into), departures=str(out), snap=snap)
-        now_ns = self._answer()["now_ns"]
+        count = len(packets.times)
+        self._do("play", packets=str(into), departures=str(out), count=count, snap=snap)
+        played = self._answer()
+        now_ns = played["now_ns"]
         self.answer(json.dumps({"ok": True, "now_ns": now_ns}) + "\n")
         self.wait()
         assert client.answer() == {"ok": True, "now_ns": now_ns}
-        with np.load(out) as arrays:
-            return Packets(**{name: arrays[name] for name in Packets.__dataclass_fields__})
+        return from_file(out.read_bytes(), played["left"])
 
     def end(self) -> str:
         """Close the library, which must be waited for; what it said on standard error."""

@@ -78,6 +78,8 @@ def test_what_a_run_gave_is_read_without_extras(tmp_path: Path) -> None:
         ["report", run, "--format", "html"],
     )
     assert [code for code, _ in told] == [0, 0, 0], told
+    page = tmp_path / "run" / "report" / "index.html"
+    assert "A run directory as version 0.1.0 wrote it" in page.read_text()
 
 
 @pytest.fixture

@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rtl.simulate import BOARD, simulate
+from tests.rtl.simulate import BOARD, SHORT_AND_FULL, simulate
 
 
 @pytest.mark.slow
-def test_clock_crossing(tmp_path: Path) -> None:
+@SHORT_AND_FULL
+def test_clock_crossing(tmp_path: Path, full: bool) -> None:
     checks = "tests.rtl.clock_crossing.checks"
-    simulate("clock_crossing", checks, tmp_path / "sim", {"DEPTH": 16, "WIDTH": 24}, BOARD)
+    parameters = {"DEPTH": 16, "WIDTH": 24}
+    simulate("clock_crossing", checks, tmp_path / "sim", parameters, BOARD, full=full)

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from tests.rtl.streams import start
+from tests.rtl.streams import FULL, fewer, start
 
 DEPTH = 16
+PACES = (
+    tuple(product((0.0, 0.5), (0.0, 0.5, 0.9))) if FULL else ((0.0, 0.9), (0.5, 0.5), (0.5, 0.0))
+)
+"""How often the sender pauses, and the receiver."""
 
 
 class Bench:
@@ -74,12 +79,12 @@ def frames(count: int, longest: int) -> list[list[int]]:
 
 
 @cocotb.test()
-@cocotb.parametrize(idle=[0.0, 0.5], stall=[0.0, 0.5, 0.9])
+@cocotb.parametrize((("idle", "stall"), PACES))
 async def in_order(dut: Any, idle: float, stall: float) -> None:
     """Holding back, all arrives; dropping, whole frames in order, and each loss is told."""
     bench = Bench(dut, idle, stall)
     await bench.begin()
-    sent = frames(150, 2 * DEPTH)
+    sent = frames(fewer(150), 2 * DEPTH)
     waited = [not await bench.send(frame) for frame in sent]
     await bench.drain()
     if dut.DROP_WHEN_FULL.value == 0:

@@ -18,7 +18,7 @@ from tests.support.programs import need_program
 from tests.support.replay import Bottleneck, Replayed, need_dataplane, replay, time_of
 from tests.support.tshark import tshark
 
-PACKETS = 300
+PACKETS = 150
 RATE = 4_000_000_000
 PERIOD_NS = 4
 """Period of the simulated clock."""
@@ -51,7 +51,7 @@ def arrivals() -> list[tuple[int, bytes]]:
     """Faster than the bottleneck, in no step with the clock, and apart by more than a frame."""
     rng, time, packets = random.Random(7), 0, []
     for number in range(PACKETS):
-        time += rng.randint(125, 330)
+        time += rng.randint(125, 250)
         packets.append((time, frame(number, rng.randbytes(rng.randint(6, 150)))))
     return packets
 

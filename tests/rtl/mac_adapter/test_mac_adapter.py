@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rtl.simulate import BOARD, simulate
+from tests.rtl.simulate import BOARD, SHORT_AND_FULL, simulate
 
 WRAPPER = Path(__file__).parent / "both_ways.v"
 
 
 @pytest.mark.slow
-def test_mac_adapter(tmp_path: Path) -> None:
-    checks = "tests.rtl.mac_adapter.checks"
-    simulate("both_ways", checks, tmp_path / "sim", extra_sources=(*BOARD, WRAPPER))
+@SHORT_AND_FULL
+def test_mac_adapter(tmp_path: Path, full: bool) -> None:
+    checks, sources = "tests.rtl.mac_adapter.checks", (*BOARD, WRAPPER)
+    simulate("both_ways", checks, tmp_path / "sim", extra_sources=sources, full=full)

@@ -11,14 +11,18 @@ from tests.rtl.simulate import simulate
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("width", "drop"),
+    ("width", "drop", "full"),
     [
-        (64, 0),
-        (512, 1),
-        pytest.param(64, 1, marks=pytest.mark.long),
-        pytest.param(512, 0, marks=pytest.mark.long),
+        (64, 0, False),
+        (512, 1, False),
+        *(
+            pytest.param(width, drop, True, marks=pytest.mark.long)
+            for width in (64, 512)
+            for drop in (0, 1)
+        ),
     ],
 )
-def test_timestamp_port(tmp_path: Path, width: int, drop: int) -> None:
+def test_timestamp_port(tmp_path: Path, width: int, drop: int, full: bool) -> None:
     parameters = {"DATA_WIDTH": width, "DROP_WHEN_FULL": drop, "DEVICE": 0x5A, "PORT": 7}
-    simulate("timestamp_port", "tests.rtl.timestamp_port.checks", tmp_path / "sim", parameters)
+    checks = "tests.rtl.timestamp_port.checks"
+    simulate("timestamp_port", checks, tmp_path / "sim", parameters, full=full)

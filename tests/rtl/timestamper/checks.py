@@ -12,12 +12,13 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from tests.rtl.models import SECOND_FNS, TRAILER_BYTES, Clock, fcs, trailer
 from tests.rtl.registers import register_map
-from tests.rtl.streams import first_beats, never, often, random_frame, sink, source, start
+from tests.rtl.streams import fewer, first_beats, never, often, random_frame, sink, source, start
 
 NOMINAL = 4 << 32
 CLOCK_LATENCY = 3
 """Cycles by which the clock's output is behind its first digit."""
 DEVICE = 9
+FRAMES = fewer(60)
 REG = register_map()
 
 
@@ -107,7 +108,7 @@ async def times_by_counting_edges(dut: Any) -> None:
     await core.begin()
     for port in (0, 1):
         cocotb.start_soon(first_beats(dut, f"s{port}_axis", seen[port], core.shown))
-    sent = [[random_frame(random.randint(1, 200)) for _ in range(60)] for _ in (0, 1)]
+    sent = [[random_frame(random.randint(1, 200)) for _ in range(FRAMES)] for _ in (0, 1)]
     for port in (0, 1):
         for frame in sent[port]:
             givers[port].send_nowait(frame)
@@ -118,7 +119,7 @@ async def times_by_counting_edges(dut: Any) -> None:
             expected = trailer(data, DEVICE, port, seen[port][n], False)
             assert bytes(found.tdata) == data + expected
         await ClockCycles(dut.clk, 2)
-        assert await core.counter(port, "PORT_FRAMES") == 60
+        assert await core.counter(port, "PORT_FRAMES") == FRAMES
         assert await core.counter(port, "PORT_DROPPED") == 0
         assert await core.counter(port, "PORT_RUNTS") == sum(len(f.tdata) < 60 for f in sent[port])
 

@@ -33,6 +33,8 @@ CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 MINUTES = float(os.environ.get("NASHBED_FUZZ_MINUTES", "5"))
 """How long each fuzz goes on: with a dozen of them, half an hour on two cores."""
 EXAMPLES = 25
+EXAMPLES_OF_RUNS = 8
+"""Opening a run takes as long as reading ten files."""
 BATCH = 500
 TOKENS = (
     b"9" * 5000, b"1e400", b"-1", b"0", b".nan", b"null", b"NaN", b"Infinity", b"{}", b"[]", b'""',
@@ -163,12 +165,17 @@ def read_edited(reader: Reader, folder: Path, data: bytes, changes: list[Edit]) 
         assert all(len(line) < 1500 for line in error.message.splitlines())
 
 
-def fuzz(check: Callable[[bytes, list[Edit]], None], good: list[bytes], number: int | None) -> None:
-    """Draw examples; without a number always the same, and few."""
+def fuzz(
+    check: Callable[[bytes, list[Edit]], None],
+    good: list[bytes],
+    number: int | None,
+    few: int = EXAMPLES,
+) -> None:
+    """Draw examples; without a number always the same `few`."""
     drawn = given(st.sampled_from(good), edits)(check)
     quick = number is None
     chosen = settings(
-        max_examples=EXAMPLES if quick else BATCH,
+        max_examples=few if quick else BATCH,
         derandomize=quick,
         database=None,
         deadline=None,
@@ -221,7 +228,7 @@ def fuzzed_run(name: str, run: Path, lasting: bool) -> None:
     if lasting:
         fuzz_for_long(check, good)
     else:
-        fuzz(check, good, None)
+        fuzz(check, good, None, EXAMPLES_OF_RUNS)
 
 
 @pytest.mark.slow

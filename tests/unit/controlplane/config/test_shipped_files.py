@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from nashbed.controlplane.config.named_files import NamedFiles
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.c_files.finding import written_files
 from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 from nashbed.controlplane.plan.planner import make_plan
@@ -46,14 +48,23 @@ def name(path: Path) -> str:
     return str(path.relative_to(CONFIGS))
 
 
+loaded = cache(load_scenario)
+"""Several tests look at each scenario."""
+
+
+@cache
+def shipped_testbed(testbed_name: str) -> Testbed:
+    return load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
+
+
 def plan_on(path: Path, testbed_name: str) -> Plan:
-    testbed = load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
+    testbed = shipped_testbed(testbed_name)
     capabilities = (
         virtual_capabilities()
         if testbed.target == "virtual"
         else dpdk_capabilities(testbed.dataplane)
     )
-    return make_plan(load_scenario(path).model, testbed, capabilities)
+    return make_plan(loaded(path).model, testbed, capabilities)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
@@ -80,7 +91,7 @@ def test_what_needs_virtual_time_says_so(file: str) -> None:
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_every_scenario_has_its_ccas(path: Path) -> None:
     """Debian's kernel has these four; any other is one that nashbed ships, or names its file."""
-    scenario = load_scenario(path)
+    scenario = loaded(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
     known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files}
@@ -98,7 +109,7 @@ NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "h
 def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) -> None:
     stem = path.stem.removesuffix("-short")
     assert {path.with_name(f"{stem}.yaml"), path.with_name(f"{stem}-short.yaml")} <= set(SCENARIOS)
-    scenario = load_scenario(path).model
+    scenario = loaded(path).model
     # Of what nobody published there is nothing to be met.
     assert scenario.acceptance or path.parent.name in {"controls", "equivalence", "hosts"}
     assert scenario.name == f"{path.parent.name}-{path.stem}"
@@ -111,7 +122,7 @@ def test_every_testbed_loads(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_a_scenario_survives_json(path: Path) -> None:
-    scenario = load_scenario(path).model
+    scenario = loaded(path).model
     again = Scenario.model_validate_json(scenario.model_dump_json())
     assert NamedFiles(str(path)).read(again) == scenario
 

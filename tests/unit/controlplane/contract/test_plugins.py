@@ -7,8 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import pytest
+from nashbed.analysis.metrics import Metric
+from nashbed.analysis.models import Model
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.plugins import WithPlugins
 from nashbed.controlplane.machine.paths import CONFIGS
 from tests.support.synthetic_run import write_run
 
@@ -83,14 +89,14 @@ print(json.dumps([
     ],
 )
 def test_a_plugin_that_does_not_fit_is_named(
-    tmp_path: Path, group: str, point: str, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str, point: str, says: str
 ) -> None:
     install(tmp_path, {group: point})
-    place = {"metrics": "analysis.metrics.METRICS", "models": "analysis.models.MODELS",
-             "targets": "controlplane.targets.registry.TARGETS"}[group]  # fmt: skip
-    module, _, name = place.rpartition(".")
-    said = told(tmp_path, f"from nashbed.{module} import {name}; list({name})")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "plugin", raising=False)
+    kind: Any = {"metrics": Metric, "models": Model, "targets": FunctionType}[group]
     name, value = point.split(" = ")
-    assert said.returncode == 1
-    last = said.stderr.splitlines()[-1]
-    assert f"plugin '{name}' (plugin, {value}) of nashbed.{group} {says}" in last
+    with pytest.raises(ConfigError) as error:
+        list(WithPlugins(group, kind, {"jain_index": None}))
+    said = f"plugin '{name}' (plugin, {value}) of nashbed.{group} {says}"
+    assert error.value.message.startswith(said)

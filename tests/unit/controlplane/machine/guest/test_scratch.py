@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import multiprocessing
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.guest.scratch import claim_core
 
-pytestmark = pytest.mark.slow
+FORK = multiprocessing.get_context("fork")
 
-CLAIM = """
-import os, sys, threading
-from pathlib import Path
-from nashbed.controlplane.machine.guest.scratch import claim_core
 
-cores = {int(core) for core in sys.argv[2].split(",")}
-os.sched_getaffinity = lambda pid: cores
-for line in sys.stdin:
-    if line == "claim\\n":
-        print(claim_core(Path(sys.argv[1])), flush=True)
-    else:
-        found = []
-        thread = threading.Thread(target=lambda: found.append(claim_core(Path(sys.argv[1]))))
-        thread.start()
-        thread.join()
-        print(found[0], flush=True)
-"""
+def serve(asked: Connection, folder: Path, cores: set[int]) -> None:
+    """Claim a core, in this thread or in another, whenever it is asked for."""
+    os.sched_getaffinity = lambda pid: cores
+
+    def claim() -> None:
+        asked.send(claim_core(folder))
+
+    while True:
+        if asked.recv() == "claim":
+            claim()
+        else:
+            threading.Thread(target=claim).start()
 
 
 class Claimer:
@@ -42,29 +39,23 @@ class Claimer:
         cores: Those that it may run on.
     """
 
-    def __init__(self, folder: Path, cores: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CLAIM, str(folder), cores],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, folder: Path, cores: set[int]) -> None:
+        self.pipe, theirs = FORK.Pipe()
+        self.process = FORK.Process(target=serve, args=(theirs, folder, cores))
+        self.process.start()
 
     def claim(self, who: str = "claim") -> int | None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{who}\n")
-        self.process.stdin.flush()
-        said = self.process.stdout.readline().strip()
-        return None if said == "None" else int(said)
+        self.pipe.send(who)
+        found: int | None = self.pipe.recv()
+        return found
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.join()
 
 
 @contextmanager
-def claimers(folder: Path, number: int, cores: str) -> Iterator[list[Claimer]]:
+def claimers(folder: Path, number: int, cores: set[int]) -> Iterator[list[Claimer]]:
     made = [Claimer(folder, cores) for _ in range(number)]
     try:
         yield made
@@ -79,32 +70,31 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_processes_get_cores_of_their_own_while_there_are_some(folder: Path) -> None:
-    with claimers(folder, 3, "0,5") as (first, second, third):
+    with claimers(folder, 3, {0, 5}) as (first, second, third):
         assert [first.claim(), second.claim(), third.claim()] == [0, 5, None]
 
 
 def test_the_core_of_one_that_is_killed_is_free_at_once(folder: Path) -> None:
-    with claimers(folder, 3, "0,1") as (first, second, third):
+    with claimers(folder, 3, {0, 1}) as (first, second, third):
         assert [first.claim(), second.claim(), third.claim()] == [0, 1, None]
         first.kill()
         assert third.claim() == 0
 
 
 def test_a_thread_keeps_its_core_and_another_gets_another(folder: Path) -> None:
-    with claimers(folder, 1, "0,1,2") as (process,):
+    with claimers(folder, 1, {0, 1, 2}) as (process,):
         assert [process.claim(), process.claim()] == [0, 0]
         assert process.claim("thread") == 1
         assert process.claim() == 0
 
 
 def test_only_cores_that_this_process_may_use(folder: Path) -> None:
-    with claimers(folder, 1, "7") as (only,), claimers(folder, 1, "3,7") as (other,):
+    with claimers(folder, 1, {7}) as (only,), claimers(folder, 1, {3, 7}) as (other,):
         assert (only.claim(), other.claim()) == (7, 3)
 
 
 def test_two_that_claim_at_once_do_not_share(folder: Path) -> None:
-    cores = ",".join(map(str, range(8)))
-    with claimers(folder, 8, cores) as made:
+    with claimers(folder, 8, set(range(8))) as made:
         found: list[int | None] = []
         threads = [threading.Thread(target=lambda c=each: found.append(c.claim())) for each in made]
         for thread in threads:

@@ -14,7 +14,7 @@ from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.host.runs import RunState, StateFile, own_state, read_states
 from nashbed.controlplane.machine.process.table import start_time
 
-SPAWN = multiprocessing.get_context("spawn")
+FORK = multiprocessing.get_context("fork")
 AT_ONCE = 4
 
 
@@ -40,12 +40,11 @@ def begin(folder: Path, together: Barrier, answer: Connection, ended: Barrier) -
         ended.wait()
 
 
-@pytest.mark.slow
 def test_of_those_that_begin_at_once_one_is_admitted(tmp_path: Path) -> None:
-    together, ended = SPAWN.Barrier(AT_ONCE), SPAWN.Barrier(AT_ONCE)
-    pipes = [SPAWN.Pipe(duplex=False) for _ in range(AT_ONCE)]
+    together, ended = FORK.Barrier(AT_ONCE), FORK.Barrier(AT_ONCE)
+    pipes = [FORK.Pipe(duplex=False) for _ in range(AT_ONCE)]
     processes = [
-        SPAWN.Process(target=begin, args=(tmp_path, together, theirs, ended)) for _, theirs in pipes
+        FORK.Process(target=begin, args=(tmp_path, together, theirs, ended)) for _, theirs in pipes
     ]
     for process in processes:
         process.start()
