@@ -35,12 +35,17 @@ def named(name: str) -> Design:
     return next(design for design in DESIGNS if design.name == name)
 
 
+EVERY = (
+    "every mix, 1 trial", "every mix, 3 trials", "10 flows, 3 trials", "adaptive, at most 3",
+    "adaptive, at most 3, noise x 2",
+)  # fmt: skip
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    ["adaptive, at most 3", "10 flows, 3 trials",
-     *(pytest.param(more, marks=pytest.mark.long) for more in
-       ("every mix, 1 trial", "every mix, 3 trials", "adaptive, at most 3, noise x 2"))],
+    ("name", "draws"),
+    [("adaptive, at most 3", 2), ("10 flows, 3 trials", 2),
+     *(pytest.param(name, 4, marks=pytest.mark.long) for name in EVERY)],
 )  # fmt: skip
 def test_coverage_and_error(name: str, draws: int, record_property) -> None:
     found = played(named(name), draws)
