@@ -11,7 +11,6 @@ from nashbed.analysis.testbeds import Comparisons, compare_testbeds
 from tests.unit.analysis.made_testbeds import Planted, alike, ran_on, shared_run
 
 LABS = [ran_on("east"), ran_on("west")]
-RUNS = 300
 
 
 def bbr_gets_more_in_the_west(testbed: str, setting: str, strategy: str) -> float:
@@ -52,19 +51,23 @@ def test_the_headline_of_the_setting_says_so_and_no_other() -> None:
     assert "disagree" not in alone
 
 
-@pytest.mark.slow
-def test_no_disagreement_is_hardly_ever_found() -> None:
-    """5 % of runs without one may raise a false alarm: 15 of 300, 27 at three standard errors."""
-    alarms = sum(bool(compared(3, seed=seed).disagreements()) for seed in range(RUNS))
-    assert alarms <= 27
+@pytest.fixture(scope="module", params=[100, pytest.param(300, marks=pytest.mark.long)])
+def alike_everywhere(request: pytest.FixtureRequest) -> list[Comparisons]:
+    """So many runs without a disagreement."""
+    return [compared(3, seed=seed) for seed in range(request.param)]
 
 
-@pytest.mark.slow
-def test_without_the_correction_there_would_be_more() -> None:
+def test_no_disagreement_is_hardly_ever_found(alike_everywhere: list[Comparisons]) -> None:
+    """5 % of runs without one may raise a false alarm, and three standard errors."""
+    runs = len(alike_everywhere)
+    alarms = sum(bool(found.disagreements()) for found in alike_everywhere)
+    assert alarms < 0.05 * runs + 3 * (0.05 * 0.95 * runs) ** 0.5
+
+
+def test_without_the_correction_there_would_be_more(alike_everywhere: list[Comparisons]) -> None:
     """The twelve comparisons of a run, each for itself, have a false alarm in every third."""
-    found = [compared(3, seed=seed) for seed in range(RUNS)]
-    smallest = [min(c.p for c in run.each if c.p) for run in found]
-    assert sum(p < 0.05 for p in smallest) > 60
+    smallest = [min(c.p for c in run.each if c.p) for run in alike_everywhere]
+    assert sum(p < 0.05 for p in smallest) > len(alike_everywhere) / 5
 
 
 def test_one_trial_is_too_few_to_tell() -> None:

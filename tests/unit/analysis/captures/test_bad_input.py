@@ -128,8 +128,7 @@ def test_unknown_format_and_missing_file(tmp: Path) -> None:
         TimestampSource(tmp / "none")
 
 
-@pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=50)
 @given(name=st.sampled_from(sorted(GOOD)), data=st.data())
 def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:
     """Cut anywhere: an error, or fewer packets, each with the time that it had."""
@@ -143,8 +142,7 @@ def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:
     assert found == before[: len(found)]
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=100)
 @given(
     name=st.sampled_from(sorted(GOOD)),
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=8),
@@ -164,7 +162,7 @@ def test_changed_bytes(tmp: Path, name: str, changes, form) -> None:
         assert _is_in(bytes(data), fraction, per_second)
 
 
-@settings(max_examples=300)
+@settings(max_examples=50)
 @given(st.sampled_from([b"", *(g[:32] for g in GOOD.values())]), st.binary(max_size=400),
        st.sampled_from([None, "file", *FORMATS]))  # fmt: skip
 def test_random_bytes(tmp: Path, head: bytes, data: bytes, form) -> None:

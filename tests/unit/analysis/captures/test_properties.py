@@ -130,7 +130,7 @@ def test_formats_and_times_are_the_generators(
     assert found == times
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=12, deadline=None)
 @given(captures())
 def test_tshark_reads_the_same_times_of_the_file(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.analysis.captures import Mark, Times, TimestampSource
 from nashbed.analysis.captures.detect import LEAST
@@ -50,6 +50,7 @@ def wrapped(stamps: list[tuple[int, bytes]], new_fcs: bytes = b"") -> bytes:
     return made.pcap((seconds, 5, FRAME + trailer + new_fcs) for seconds, trailer in stamps)
 
 
+@settings(max_examples=30)
 @given(times=below(2**40), device=BYTE, port=BYTE, fcs=FCS, new_fcs=NEW_FCS)
 def test_exablaze(tmp: Path, times, device, port, fcs, new_fcs) -> None:
     stamps = [(s, made.exablaze(s, f, device, port, fcs)) for s, f in times]
@@ -61,7 +62,7 @@ def test_exablaze(tmp: Path, times, device, port, fcs, new_fcs) -> None:
     assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
-@pytest.mark.slow
+@settings(max_examples=30)
 @given(times=below(10**9 * 2**24), new_fcs=NEW_FCS, shape=st.integers(0, 5), fcs=FCS)
 def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
     """With the sub-nanoseconds alone, behind, before and between other extensions, or without."""
@@ -89,6 +90,7 @@ def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
     assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
+@settings(max_examples=30)
 @given(times=below(10**12), device=BYTE, port=BYTE, own_fcs=st.booleans(), last=U32)
 def test_expcap(tmp: Path, times, device, port, own_fcs, last) -> None:
     stamps = [(s, made.expcap(s, ps, int(own_fcs), device, port, last)) for s, ps in times]
@@ -100,6 +102,7 @@ def test_expcap(tmp: Path, times, device, port, own_fcs, last) -> None:
     assert set(got.marks.tolist()) == {int(Mark.OVERFLOW) if lost else 0}
 
 
+@settings(max_examples=30)
 @given(times=below(2**32), extensions=st.integers(0, 3), port=st.integers(0, 3))
 def test_erf(tmp: Path, times, extensions, port) -> None:
     records = (made.erf(s, f, FRAME, 4 | port, extensions) for s, f in times)
@@ -112,6 +115,7 @@ def test_erf(tmp: Path, times, extensions, port) -> None:
     assert (tmp / "capture").read_bytes()[start : start + len(FRAME)] == FRAME
 
 
+@settings(max_examples=30)
 @given(st.data(), st.sampled_from([(0xA1B2C3D4, 10**6), (0xA1B23C4D, 10**9)]))
 def test_pcap(tmp: Path, data, kind) -> None:
     magic, per_second = kind
@@ -121,6 +125,7 @@ def test_pcap(tmp: Path, data, kind) -> None:
     assert found == [(s, f, per_second) for s, f in times]
 
 
+@settings(max_examples=30)
 @given(
     ticks=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=10),
     tsresol=st.integers(0, 255) | st.none(),

@@ -37,7 +37,7 @@ def decoded(path: Path) -> list[tuple[int, int, int, int, int]]:
     return rows
 
 
-@pytest.mark.parametrize("new_fcs", [b"", b"\x01\x02\x03\x04"])
+@pytest.mark.parametrize("new_fcs", [b"", pytest.param(b"\1\2\3\4", marks=pytest.mark.long)])
 def test_exablaze(tmp_path: Path, rng: random.Random, new_fcs: bytes) -> None:
     path, packets = tmp_path / "c.pcap", []
     for n in range(COUNT):
@@ -59,7 +59,7 @@ def test_exablaze(tmp_path: Path, rng: random.Random, new_fcs: bytes) -> None:
         assert one[1] == pytest.approx(other[1], abs=1e-12)  # it prints 12 digits
 
 
-@pytest.mark.parametrize("new_fcs", [b"", b"\x01\x02\x03\x04"])
+@pytest.mark.parametrize("new_fcs", [b"", pytest.param(b"\1\2\3\4", marks=pytest.mark.long)])
 def test_metamako(tmp_path: Path, rng: random.Random, new_fcs: bytes) -> None:
     path, packets = tmp_path / "c.pcap", []
     for n in range(COUNT):
@@ -114,17 +114,27 @@ def test_erf(tmp_path: Path, rng: random.Random) -> None:
         assert abs((ns - s * 10**9) * 2**32 - fraction * 10**9) <= 2**32
 
 
-@pytest.mark.parametrize("tsresol", [None, 3, 6, 9, 0x80 | 10, 0x80 | 20, 0x80 | 30])
-def test_pcapng(tmp_path: Path, rng: random.Random, tsresol: int | None) -> None:
+RESOLUTIONS = (None, 3, 6, 9, 0x80 | 10, 0x80 | 20, 0x80 | 30)
+
+
+def test_pcapng(tmp_path: Path, rng: random.Random) -> None:
+    """An interface of each resolution, and packets of each in turn."""
     path = tmp_path / "c.pcapng"
-    value = 6 if tsresol is None else tsresol
-    per_second = 2 ** (value & 0x7F) if value & 0x80 else 10**value
-    ticks = [(S + n) * per_second + rng.randrange(per_second) for n in range(COUNT)]
-    data = made.pcapng_section() + made.pcapng_interface(tsresol, 3600)
-    path.write_bytes(data + b"".join(made.pcapng_packet(t, frame(rng)) for t in ticks))
+    data = made.pcapng_section()
+    data += b"".join(made.pcapng_interface(resolution, 3600) for resolution in RESOLUTIONS)
+    for n in range(COUNT):
+        interface = n % len(RESOLUTIONS)
+        value = RESOLUTIONS[interface] or 6
+        per_second = 2 ** (value & 0x7F) if value & 0x80 else 10**value
+        ticks = (S + n) * per_second + rng.randrange(per_second)
+        data += made.pcapng_packet(ticks, frame(rng), interface)
+    path.write_bytes(data)
     rows = tshark(path, ["frame.time_epoch"], None, False)
+    assert len(rows) == COUNT
+    units = [s.times.per_second for _, s in TimestampSource(path).chunks()]
+    assert len(units) == 1
     for (s, fraction, *_), (theirs,) in zip(decoded(path), rows, strict=True):
-        assert theirs == f"{s}.{fraction * 10**9 // per_second:09d}"
+        assert theirs == f"{s}.{fraction * 10**9 // units[0]:09d}"
 
 
 @pytest.mark.parametrize(("magic", "digits"), [(0xA1B2C3D4, 6), (0xA1B23C4D, 9)])

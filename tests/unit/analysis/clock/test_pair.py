@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -29,11 +30,11 @@ def captures(folder: Path, step_back: bool = False, foreign: bool = False) -> li
 
     The clock behind is 40 ppm fast and 3 s ahead.
     """
-    rng = np.random.default_rng(5)
-    data = np.sort(rng.integers(0, 10 * 10**9, 20_000))
-    acks = np.sort(rng.integers(0, 10 * 10**9, 20_000))
-    queue = rng.integers(10_000_000, 30_000_000, 20_000)
-    late = rng.exponential(2_000, 20_000).astype(int)
+    rng, each = np.random.default_rng(5), 4000
+    data = np.sort(rng.integers(0, 10 * 10**9, each))
+    acks = np.sort(rng.integers(0, 10 * 10**9, each))
+    queue = rng.integers(10_000_000, 30_000_000, each)
+    late = rng.exponential(2_000, each).astype(int)
     before = [(int(t), segment(n, False)) for n, t in enumerate(data)]
     before += [
         (int(t + d), segment(n, True)) for n, (t, d) in enumerate(zip(acks, late, strict=True))
@@ -52,7 +53,6 @@ def captures(folder: Path, step_back: bool = False, foreign: bool = False) -> li
     return [str(path) for path in paths]
 
 
-@pytest.mark.slow
 def test_aligned_by_what_no_queue_held_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,10 +63,11 @@ def test_aligned_by_what_no_queue_held_up(
     assert told["drift"] == pytest.approx(40e-6, abs=0.01e-6)
     assert offset_ns == pytest.approx(3 * 10**9, abs=500)
     assert cli(["timestamps", behind, "--against", before]) == 0
-    assert "behind.pcap is +3.0000000" in capsys.readouterr().out
+    said = re.search(r"behind\.pcap is \+([0-9.]+) s", capsys.readouterr().out)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(3, abs=500e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [("foreign", "have no packets in common"), ("step_back", "its clock ran backwards by")],

@@ -194,13 +194,13 @@ def _transmissions(table: dict[str, np.ndarray], n: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_in_the_report(run_copy: Path) -> None:
+def test_in_the_report(run_copy: Path, unsaved_figures: list[str]) -> None:
     trial = captured(run_copy, SOFTWARE)
-    page = build_report(run_copy, ("html", "png")).read_text()
+    page = build_report(run_copy, ("html",)).read_text()
     assert "Clocks and captures" in page
     assert "Both captures read the hosts&#39; kernel clock." in page
     assert "the hosts&#39; kernel clock is +" in page
-    assert (run_copy / "report" / "figures" / f"tap_delay-{trial.id}.png").is_file()
+    assert f"tap_delay-{trial.id}" in unsaved_figures
     (told,) = json.loads((run_copy / "report" / "summary.json").read_text())["taps"]
     assert (told["bias_s"], told["mismatches"], told["software"]) == (50e-6, 0, True)
     assert told["alignments"][0]["reference"] == "the switch's clock"

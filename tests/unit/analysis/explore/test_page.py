@@ -1,11 +1,11 @@
 """The explorer in a real browser: opened, zoomed, selected, compared, linked; nothing complained.
 
 The page's policy forbids strings as scripts, so a test asks for what it waits for again and again.
+All tests open their runs in the same tab: a tab of its own takes longer than what is tested.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ import pytest
 from nashbed.controlplane.contract.records import KIND_DEPARTED, MARK_CAPABLE, MARK_CE
 from nashbed.controlplane.store.sealed_trial import open_trial
 from tests.support.programs import need_program
-from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
+from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_table
 
 from .test_server import Client, a_trial, serving
 
@@ -39,17 +39,34 @@ def browser() -> Iterator[Any]:
 
 
 class Screen:
-    """A page of the explorer, and what its console said."""
+    """A tab that shows runs, and what its console said."""
 
-    def __init__(self, browser: Any, client: Client, width: int = 1300, **settings: Any) -> None:
-        self.client = client
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
-        self.page = self.context.new_page()
+    def __init__(self, browser: Any) -> None:
+        self.page = browser.new_context().new_page()
+        self.shown: tuple[str, int, str] | None = None
         self.complaints: list[str] = []
         self.elsewhere: list[str] = []
         self.page.on("console", lambda said: self._hear(said.type, said.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self._ask(request.url))
+
+    def visit(self, client: Client, width: int = 900, scheme: str = "light") -> Screen:
+        """Open pages of this server from now on, in a window of this kind.
+
+        The page that is there is left if the window changes: it would draw itself anew, later.
+        """
+        shown = client.server.address, width, scheme
+        if shown != self.shown:
+            self.leave()
+        self.client, self.shown = client, shown
+        self.complaints, self.elsewhere = [], []
+        self.page.set_viewport_size({"width": width, "height": 700})
+        self.page.emulate_media(color_scheme=scheme)
+        return self
+
+    def leave(self) -> None:
+        """What is opened next is loaded anew."""
+        self.page.goto("about:blank")
 
     def _hear(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
@@ -67,7 +84,7 @@ class Screen:
         while not true():
             problem = self.page.locator("#problem").inner_text()
             assert time.monotonic() < end, f"not within {WAIT_S:.0f} s: {problem}"
-            self.page.wait_for_timeout(20)
+            self.page.wait_for_timeout(50)
 
     def views(self) -> int:
         return int(self.script("document.body.dataset.views || 0"))
@@ -79,9 +96,13 @@ class Screen:
         self.until(lambda: self.views() > before)
 
     def open(self, view: str = "") -> None:
-        self.page.goto("about:blank")
-        self.page.goto(self.client.server.address + (f"#{view}" if view else ""))
-        self.until(lambda: self.views() > 0)
+        """By a link within the page, if it is there already."""
+        url = f"{self.client.server.address}#{view}"
+        if self.page.url == url:
+            self.leave()
+        before = self.views()
+        self.page.goto(url)
+        self.until(lambda: self.views() > before)
 
     def span(self) -> tuple[float, float]:
         low, high = self.script("[view.from, view.to]")
@@ -101,26 +122,35 @@ class Screen:
         assert wide <= 0, "the page is wider than its window"
 
 
-@pytest.fixture
-def client(run_copy: Path, tmp_path: Path) -> Iterator[Client]:
-    with serving(run_copy, tmp_path / "cache") as client:
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Screen:
+    return Screen(browser)
+
+
+@pytest.fixture(scope="module")
+def run(whole_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that tests only look at."""
+    return Path(shutil.copytree(whole_run, tmp_path_factory.mktemp("explored") / "run"))
+
+
+@pytest.fixture(scope="module")
+def client(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with serving(run, tmp_path_factory.mktemp("cache")) as client:
         yield client
 
 
 @pytest.fixture
-def screen(browser: Any, client: Client) -> Iterator[Screen]:
-    screen = Screen(browser, client)
-    yield screen
-    screen.quiet()
-    screen.context.close()
+def screen(tab: Screen, client: Client) -> Iterator[Screen]:
+    yield tab.visit(client)
+    tab.quiet()
 
 
-def test_from_the_run_to_a_trial_and_back(screen: Screen, run_copy: Path) -> None:
+def test_from_the_run_to_a_trial_and_back(screen: Screen, run: Path) -> None:
     screen.open()
     assert "A synthetic run" in screen.page.locator("h1").inner_text()
     assert screen.page.locator(".payoffs canvas").count() == 1
     screen.page.locator("summary").nth(2).click()
-    trial = a_trial(run_copy)
+    trial = a_trial(run)
     screen.after(lambda: screen.page.get_by_role("link", name=trial).click())
     assert screen.page.locator("h1").inner_text() == trial
     assert screen.panels()[:6] == ["queue", "rate", "sender", "rtt", "states", "events"]
@@ -129,8 +159,8 @@ def test_from_the_run_to_a_trial_and_back(screen: Screen, run_copy: Path) -> Non
     assert screen.page.locator("#trial").is_hidden()
 
 
-def test_zoom_and_pan_by_mouse_and_keyboard(screen: Screen, run_copy: Path) -> None:
-    screen.open(f"trial={a_trial(run_copy)}")
+def test_zoom_and_pan_by_mouse_and_keyboard(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}")
     place = screen.page.locator('[data-panel="queue"] .u-over').bounding_box()
     x, y, width = place["x"], place["y"] + place["height"] / 2, place["width"]
 
@@ -158,11 +188,11 @@ def test_zoom_and_pan_by_mouse_and_keyboard(screen: Screen, run_copy: Path) -> N
     assert screen.span() == (0, 6 * S)
 
 
-def test_down_to_single_packets_with_their_fields(screen: Screen, run_copy: Path) -> None:
-    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={2 * S + 60_000_000}")
+def test_down_to_single_packets_with_their_fields(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={2 * S + 60_000_000}")
     assert "packets" in screen.panels()
     expected = screen.client.json(
-        f"packets?trial={a_trial(run_copy)}&from={2 * S}&to={2 * S + 60_000_000}"
+        f"packets?trial={a_trial(run)}&from={2 * S}&to={2 * S + 60_000_000}"
     )["packets"]
     screen.page.locator("details.packet-table summary").click()
     rows = screen.page.locator("details.packet-table tbody tr")
@@ -173,8 +203,8 @@ def test_down_to_single_packets_with_their_fields(screen: Screen, run_copy: Path
     screen.until(lambda: "TCP sequence" in screen.page.locator(".readout").inner_text())
 
 
-def test_totals_of_the_view_are_exact(screen: Screen, run_copy: Path) -> None:
-    trial = a_trial(run_copy)
+def test_totals_of_the_view_are_exact(screen: Screen, run: Path) -> None:
+    trial = a_trial(run)
     screen.open(f"trial={trial}&from={1 * S}&to={6 * S}")
     screen.until(lambda: screen.page.locator("details.totals").count() == 1)
     said = screen.script("columns[0].totals.data.departed_bytes")
@@ -182,8 +212,8 @@ def test_totals_of_the_view_are_exact(screen: Screen, run_copy: Path) -> None:
     assert said == totals["departed_bytes"]
 
 
-def test_flows_on_and_off(screen: Screen, run_copy: Path) -> None:
-    screen.open(f"trial={a_trial(run_copy)}")
+def test_flows_on_and_off(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}")
     screen.page.get_by_role("button", name="all bbr", exact=True).click()
     assert screen.script("columns[0].layers().map((layer) => layer.name)") == ["0 cubic", "1 cubic"]
     screen.page.get_by_role("button", name="0", exact=True).click()
@@ -194,9 +224,9 @@ def test_flows_on_and_off(screen: Screen, run_copy: Path) -> None:
     assert screen.script("columns[0].layers().map((layer) => layer.name)") == ["cubic", "bbr"]
 
 
-def test_two_trials_on_one_axis(screen: Screen, run_copy: Path) -> None:
-    other = a_trial(run_copy, 3)
-    screen.open(f"trial={a_trial(run_copy)}")
+def test_two_trials_on_one_axis(screen: Screen, run: Path) -> None:
+    other = a_trial(run, 3)
+    screen.open(f"trial={a_trial(run)}")
     screen.after(lambda: screen.page.locator("#with").select_option(other))
     assert screen.page.locator("#columns > section").count() == 2
     assert screen.panels().count("queue") == 2
@@ -206,37 +236,39 @@ def test_two_trials_on_one_axis(screen: Screen, run_copy: Path) -> None:
     assert ranges == [[1.5, 4.5]] * 2
 
 
-def test_a_link_reproduces_the_view(screen: Screen, browser: Any, run_copy: Path) -> None:
-    screen.open(f"trial={a_trial(run_copy)}")
+def test_a_link_reproduces_the_view(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}")
     screen.after(lambda: screen.page.keyboard.press("w"))
     screen.page.locator("#show").select_option("inflight")
     screen.page.keyboard.press("q")
     screen.page.get_by_role("button", name="1", exact=True).click()
-    link = screen.page.url
-    again = Screen(browser, screen.client)
-    again.open(link.partition("#")[2])
-    state = "JSON.stringify({...view, off: [...view.off]})"
-    assert again.script(state) == screen.script(state)
-    titles = "[...document.querySelectorAll('[data-panel] h3')].map((each) => each.textContent)"
-    assert again.script(titles) == screen.script(titles)
-    assert "In flight" in again.script(titles)
-    again.quiet()
-    again.context.close()
+    shown = [
+        "JSON.stringify({...view, off: [...view.off]})",
+        "[...document.querySelectorAll('[data-panel] h3')].map((each) => each.textContent)",
+    ]
+    before = [screen.script(each) for each in shown]
+    assert "In flight" in before[1]
+    link = screen.page.url.partition("#")[2]
+    screen.leave()
+    screen.open(link)
+    assert [screen.script(each) for each in shown] == before
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1300])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(400, "dark"), *(pytest.param(*more, marks=pytest.mark.long)
+                      for more in ((400, "light"), (1300, "light"), (1300, "dark")))],
+)  # fmt: skip
 def test_it_fits_narrow_and_wide_windows(
-    browser: Any, client: Client, run_copy: Path, width: int, scheme: str
+    tab: Screen, client: Client, run: Path, width: int, scheme: str
 ) -> None:
-    screen = Screen(browser, client, width, color_scheme=scheme)
+    screen = tab.visit(client, width, scheme)
     screen.open()
     screen.quiet()
-    screen.open(f"trial={a_trial(run_copy)}")
+    screen.open(f"trial={a_trial(run)}")
     screen.quiet()
     lightness = screen.script("getComputedStyle(document.body).backgroundColor")
     assert (int(lightness.split("(")[1].split(",")[0]) > 128) == (scheme == "light")
-    screen.context.close()
 
 
 # The strip below the axes.
@@ -248,9 +280,9 @@ SLOW_ANSWERS = """(ms) => {
 }"""
 
 
-@pytest.mark.parametrize("slow_ms", [0, 300])
-def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path, slow_ms: int) -> None:
-    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
+@pytest.mark.parametrize("slow_ms", [pytest.param(0, marks=pytest.mark.long), 300])
+def test_the_strip_moves_and_resizes_the_view(screen: Screen, run: Path, slow_ms: int) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={4 * S}")
     screen.script(SLOW_ANSWERS, slow_ms)
     screen.page.locator(".strip").scroll_into_view_if_needed()
 
@@ -278,10 +310,11 @@ def test_the_strip_moves_and_resizes_the_view(screen: Screen, run_copy: Path, sl
     settle(5 * S, 6 * S)
     screen.page.keyboard.press("b")
     settle(0, 4 * S)
+    screen.leave()  # with its slow answers
 
 
-def test_the_strip_answers_to_keys(screen: Screen, run_copy: Path) -> None:
-    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={4 * S}")
+def test_the_strip_answers_to_keys(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={4 * S}")
     titles = {"from": "Beginning of the view", "view": "The view", "to": "End of the view"}
     grips = {
         name: screen.page.get_by_role("slider", name=t, exact=True) for name, t in titles.items()
@@ -295,33 +328,33 @@ def test_the_strip_answers_to_keys(screen: Screen, run_copy: Path) -> None:
         assert grips["to"].get_attribute("aria-valuenow") == f"{expected[1] / S:g}"
 
 
-def test_marks_have_ticks_of_their_own(browser: Any, client: Client, run_copy: Path) -> None:
+def test_marks_have_ticks_of_their_own(tab: Screen, run_copy: Path, tmp_path: Path) -> None:
     trial = run_copy / "trials" / a_trial(run_copy)
     cards = open_trial(trial).arrays("postcards")
     ce = (cards["seq"] % 9 == 0) & (cards["kind"] == KIND_DEPARTED)
     marks = np.where(ce, MARK_CE | MARK_CAPABLE, 0)
     write_table(trial, "postcards", cards | {"marks": marks})
-    screen = Screen(browser, client)
-    screen.open(f"trial={trial.name}")
-    screen.until(lambda: screen.page.locator("details.totals").count() == 1)
-    events = screen.page.locator('[data-panel="events"]')
-    assert events.locator("h3").inner_text() == "Drops, marks and retransmissions"
-    queue = "columns[0].queue"
-    bins = f"{queue}.width_ns * {queue}.marked_packets[0].length"
-    end = screen.script(f"{queue}.start_ns + {bins}")
-    shown = (ce & (cards["dequeue_ns"] < end)).sum()
-    assert shown > 0
-    assert f"CE marks ({shown} in view)" in events.locator(".legend").inner_text()
-    assert "marked" in screen.page.locator("details.totals th").all_text_contents()
-    found = screen.script(
-        """() => {
-          const panel = columns[0].panels.events, colour = packed(css("--mark"));
-          return panel.raster.pixels.filter((each) => each === colour).length;
-        }"""
-    )
-    assert found > 0
-    screen.quiet()
-    screen.context.close()
+    with serving(run_copy, tmp_path / "cache") as client:
+        screen = tab.visit(client)
+        screen.open(f"trial={trial.name}")
+        screen.until(lambda: screen.page.locator("details.totals").count() == 1)
+        events = screen.page.locator('[data-panel="events"]')
+        assert events.locator("h3").inner_text() == "Drops, marks and retransmissions"
+        queue = "columns[0].queue"
+        bins = f"{queue}.width_ns * {queue}.marked_packets[0].length"
+        end = screen.script(f"{queue}.start_ns + {bins}")
+        shown = (ce & (cards["dequeue_ns"] < end)).sum()
+        assert shown > 0
+        assert f"CE marks ({shown} in view)" in events.locator(".legend").inner_text()
+        assert "marked" in screen.page.locator("details.totals th").all_text_contents()
+        found = screen.script(
+            """() => {
+              const panel = columns[0].panels.events, colour = packed(css("--mark"));
+              return panel.raster.pixels.filter((each) => each === colour).length;
+            }"""
+        )
+        assert found > 0
+        screen.quiet()
 
 
 def test_the_picture_of_payoffs_and_the_table_are_linked(screen: Screen) -> None:
@@ -339,42 +372,43 @@ def test_the_picture_of_payoffs_and_the_table_are_linked(screen: Screen) -> None
 # Runs that lack something.
 
 
-def opened(browser: Any, run: Path, tmp_path: Path, view: str = "") -> str:
-    """What a page says of a run, without a complaint."""
+def opened(tab: Screen, run: Path, tmp_path: Path, *views: str) -> list[str]:
+    """What a page says in each view of a run, without a complaint."""
+    texts = []
     with serving(run, tmp_path / "cache") as client:
-        screen = Screen(browser, client)
-        screen.open(view)
-        screen.quiet()
-        text: str = screen.page.locator("body").inner_text()
-        screen.context.close()
-    return text
+        for view in views:
+            tab.visit(client).open(view)
+            tab.quiet()
+            texts.append(tab.page.locator("body").inner_text())
+    return texts
 
 
-def test_an_empty_run(browser: Any, tmp_path: Path) -> None:
+def test_an_empty_run(tab: Screen, tmp_path: Path) -> None:
     run = RunWriter(tmp_path / "run", SCENARIO).finish()
-    assert "No trial is sealed yet." in opened(browser, run, tmp_path)
+    assert "No trial is sealed yet." in opened(tab, run, tmp_path, "")[0]
 
 
-def test_a_run_with_invalid_trials(browser: Any, tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path / "run", SCENARIO)
+def test_a_run_with_invalid_trials(tab: Screen, tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", SCENARIO | {"duration": "2s"})
     trial = writer.add(writer.settings()[0], (2,), valid=False).name
-    run = writer.finish()
-    assert "1, 1 invalid" in opened(browser, run, tmp_path)
-    assert "invalid: lateness: 9 ms" in opened(browser, run, tmp_path, f"trial={trial}")
+    of_run, of_trial = opened(tab, writer.finish(), tmp_path, "", f"trial={trial}")
+    assert "1, 1 invalid" in of_run
+    assert "invalid: lateness: 9 ms" in of_trial
 
 
-def test_a_run_with_a_damaged_table(browser: Any, run_copy: Path, tmp_path: Path) -> None:
+def test_a_run_with_a_damaged_table(tab: Screen, run_copy: Path, tmp_path: Path) -> None:
     path = run_copy / "trials" / a_trial(run_copy) / "postcards.parquet"
     content = path.read_bytes()
     third = len(content) // 3
     path.write_bytes(content[:third] + b"\xff" * third + content[2 * third :])
-    text = opened(browser, run_copy, tmp_path, f"trial={path.parent.name}")
+    (text,) = opened(tab, run_copy, tmp_path, f"trial={path.parent.name}")
     assert "the queue is damaged" in text
     assert "Smoothed RTT" in text
     (path.parent / "goodput.parquet").write_bytes(b"nothing")
-    assert f"{path.parent.name} is damaged" in opened(browser, run_copy, tmp_path)
+    assert f"{path.parent.name} is damaged" in opened(tab, run_copy, tmp_path, "")[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
@@ -384,41 +418,41 @@ def test_a_run_with_a_damaged_table(browser: Any, run_copy: Path, tmp_path: Path
     ],
 )
 def test_what_was_not_kept_is_said(
-    browser: Any, tmp_path: Path, tables: tuple[str, ...], said: str
+    tab: Screen, tmp_path: Path, tables: tuple[str, ...], said: str
 ) -> None:
-    writer = RunWriter(tmp_path / "run", SCENARIO)
+    writer = RunWriter(tmp_path / "run", SCENARIO | {"duration": "2s"})
     trial = writer.add(writer.settings()[0], (2,), tables=tables).name
-    assert said in opened(browser, writer.finish(), tmp_path, f"trial={trial}")
+    assert said in opened(tab, writer.finish(), tmp_path, f"trial={trial}")[0]
 
 
-def test_fifty_flows(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_fifty_flows(tab: Screen, tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 50, "base_rtt": "40ms"}]
     writer = RunWriter(tmp_path / "run", SCENARIO | {"flows": flows, "duration": "3s"})
     trial = writer.add(writer.settings()[0], (25,)).name
-    text = opened(browser, writer.finish(), tmp_path, f"trial={trial}")
+    (text,) = opened(tab, writer.finish(), tmp_path, f"trial={trial}")
     assert "all cubic" in text
     assert "\n49\n" in text
 
 
-def test_an_unknown_trial_is_said(browser: Any, client: Client) -> None:
-    screen = Screen(browser, client)
+def test_an_unknown_trial_is_said(tab: Screen, client: Client) -> None:
+    screen = tab.visit(client)
     screen.page.goto(client.server.address + "#trial=nothing")
     screen.until(lambda: screen.page.locator("#problem").is_visible())
     assert screen.page.locator("#problem").inner_text() == "there is no such trial"
-    screen.context.close()
 
 
 def test_a_trial_that_is_sealed_meanwhile_appears(
-    browser: Any, client: Client, run_copy: Path
+    tab: Screen, run_copy: Path, tmp_path: Path
 ) -> None:
-    manifest = json.loads((run_copy / "manifest.json").read_text())
-    (run_copy / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    edit_json(run_copy / "manifest.json", status="running")
     late = run_copy / "trials" / a_trial(run_copy, 0)
     late.rename(run_copy / "late")
-    screen = Screen(browser, client)
-    screen.open()
-    assert "4 of 5 planned trials" in screen.page.locator("#facts").inner_text()
-    (run_copy / "late").rename(late)
-    screen.until(lambda: "5 of 5" in screen.page.locator("#facts").inner_text())
-    screen.quiet()
-    screen.context.close()
+    with serving(run_copy, tmp_path / "cache") as client:
+        screen = tab.visit(client)
+        screen.open()
+        facts = screen.page.locator("#facts")
+        assert "4 of 5 planned trials" in facts.inner_text()
+        (run_copy / "late").rename(late)
+        screen.until(lambda: "5 of 5" in facts.inner_text())
+        screen.quiet()

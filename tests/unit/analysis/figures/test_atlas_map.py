@@ -190,8 +190,9 @@ def test_every_file_and_nothing_else(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 500 for path in written)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_map_gives_the_same_bytes(tmp_path: Path) -> None:
+    """What a figure is saved as depends on the data alone; see test_saving."""
     first, second = (
         {path.name: path.read_bytes() for path in write_map(small_map(), (), folder, "today", {})}
         for folder in (tmp_path / "a", tmp_path / "b")

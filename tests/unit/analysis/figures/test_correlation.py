@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -196,17 +195,15 @@ def with_one_far(ratio: float, cost: float) -> Figure:
     with patch.object(RunCorrelation, "ledgers", return_value=[calm, far]):
         figure = draw_model_assumptions(run, run.measures.run.settings[0])
     assert figure is not None
+    figure.draw_without_rendering()
     return figure
 
 
 def place(ax: Axes, x: float) -> float:
-    """Where a value stands, as a share of the axes' width."""
-    figure: Any = ax.figure
-    figure.draw_without_rendering()
+    """Where a value stands, as a share of the axes' width, once the figure is laid out."""
     return float(ax.transAxes.inverted().transform(ax.transData.transform((x, 0)))[0])
 
 
-@pytest.mark.slow
 def test_one_far_point_does_not_press_the_others_into_a_line() -> None:
     ratios, costs = with_one_far(ratio=40, cost=40).axes
     row = KEYS.index("largest")

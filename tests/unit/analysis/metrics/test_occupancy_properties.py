@@ -52,6 +52,7 @@ def replay(table: dict[str, np.ndarray], instant: int) -> list[int]:
     return held
 
 
+@settings(max_examples=40)
 @given(PACKETS, st.lists(st.integers(-600, 6000), min_size=1, max_size=30), st.integers(1, 50))
 def test_any_instant_equals_the_replay(packets, instants, size) -> None:
     table, when = postcards(packets), np.unique(np.array(instants))
@@ -59,8 +60,8 @@ def test_any_instant_equals_the_replay(packets, instants, size) -> None:
     assert found.T.tolist() == [replay(table, int(t)) for t in when]
 
 
+@settings(max_examples=40)
 @given(PACKETS, BINS, st.integers(1, 50))
-@settings(max_examples=60)
 def test_bins_equal_the_sum_over_every_nanosecond(packets, bins, size) -> None:
     table = postcards(packets)
     when = np.arange(bins.start_ns, bins.end_ns)
@@ -69,6 +70,7 @@ def test_bins_equal_the_sum_over_every_nanosecond(packets, bins, size) -> None:
     assert found == pytest.approx(each.mean(axis=2))
 
 
+@settings(max_examples=40)
 @given(PACKETS, BINS)
 def test_integral_is_conserved(packets, bins) -> None:
     """Bins that hold every stay have the integral of size x stay, to the byte-nanosecond."""
@@ -82,6 +84,7 @@ def test_integral_is_conserved(packets, bins) -> None:
     assert sum_postcards([table], FLOWS, link).occupancy_byte_ns.tolist() == expected.tolist()
 
 
+@settings(max_examples=40)
 @given(PACKETS, st.integers(1, 50))
 def test_window_sums_do_not_depend_on_chunks(packets, size) -> None:
     table, link = postcards(packets), Link((0, 2500), 10**9, 24)
@@ -91,6 +94,7 @@ def test_window_sums_do_not_depend_on_chunks(packets, size) -> None:
     assert one.busy_ns == pytest.approx(many.busy_ns)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 10**11), min_size=1, max_size=200), st.floats(0.01, 1.0))
 def test_percentile_is_within_its_resolution(delays, share) -> None:
     exact = np.sort(delays)[max(1, int(np.ceil(share * len(delays)))) - 1]

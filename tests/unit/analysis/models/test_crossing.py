@@ -52,7 +52,7 @@ def every_crossing(model: Model, question: Competition) -> list[float]:
 
 
 @pytest.mark.parametrize("name", FAST)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(bdp=st.floats(0.5, 60), flows=st.integers(2, 60), start=st.none() | st.floats(0, 60))
 def test_every_model_against_every_mix(
     name: str, bdp: float, flows: int, start: float | None
@@ -69,7 +69,7 @@ def test_every_model_against_every_mix(
         assert found.refusals
 
 
-@pytest.mark.parametrize("bdp", [3, 15])
+@pytest.mark.parametrize("bdp", [3, pytest.param(15, marks=pytest.mark.long)])
 def test_the_slow_model_against_every_mix(bdp: float) -> None:
     if SLOW not in MODELS:
         pytest.skip("the fluid model is not there")
@@ -80,8 +80,7 @@ def test_the_slow_model_against_every_mix(bdp: float) -> None:
     assert found.low <= found.second <= found.high
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     fair=st.floats(0.001, 0.999),
     slope=st.floats(-5, 0.99),
@@ -105,7 +104,7 @@ def test_made_up_models_with_one_crossing(
     assert found.questions <= 18
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=40), st.none() | st.floats(0, 40))
 def test_any_course_gives_one_of_its_crossings(shares: list[float], start: float | None) -> None:
     n = len(shares) + 1

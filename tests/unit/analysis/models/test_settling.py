@@ -117,7 +117,7 @@ def test_each_cca_starts_first_once() -> None:
     assert [kind.start_s for kind in bbr.kinds] == [5.0, 0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_fluid_model_needs_longer_in_a_deep_buffer() -> None:
     """Between 50 flows at 50 Mbit/s, 40 ms: 40 s at 0.5 BDP, about 600 s at 50 BDP."""
     kinds = (FlowKind("cubic", 40, 0.04), FlowKind("bbr", 10, 0.04))

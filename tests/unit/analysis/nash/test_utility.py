@@ -96,7 +96,7 @@ def test_functions_are_checked(own: str, path: str, said: str) -> None:
         load_function(path, arguments=1)
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("unsaved_figures")
 def test_three_strategies(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 2, "base_rtt": "40ms"}]
     raw = {**SCENARIO, "flows": flows, "strategies": ["cubic", "bbr", "reno"], "duration": "2s"}

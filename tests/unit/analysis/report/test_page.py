@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pytest
 from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
 from tests.support.shown_text import ShownPage
-from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
+from tests.support.synthetic_run import write_run
+
+from .test_report import Page, files_of
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +26,7 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two repetitions of two seconds: intervals, and trials that cannot have settled."""
     folder = tmp_path_factory.mktemp("page")
     run = write_run(folder / "run", trials=2, duration="2s", warmup="500ms")
-    build_report(run, ("html",))
+    assert build_report(run) == run / "report" / "index.html"
     return run
 
 
@@ -31,6 +34,35 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(repeated: Path) -> ShownPage:
     """Its page."""
     return ShownPage(repeated / "report" / "index.html")
+
+
+def test_report_is_whole_and_self_contained(repeated: Path) -> None:
+    report = repeated / "report"
+    read = Page(report / "index.html")
+    assert not read.open
+    assert len(read.images) >= 5
+    names = sorted(p.name for p in (report / "figures").iterdir())
+    assert {Path(n).suffix for n in names} == {".svg"}
+    assert "throughput_by_mix-b2bdp.svg" in names
+    assert (report / "index.html").stat().st_size < 4_000_000
+    assert not list(report.glob(".*"))
+    summary = json.loads((report / "summary.json").read_text())
+    assert len(summary["rows"]) == 5
+    assert [row["mixes"] for row in summary["models"]["buffers"]] == [3, 3]
+    for text in (
+        "Equilibrium",
+        "Models against measurement",
+        "10 of 10 sealed trials",
+        "conservation",
+        "kernel",
+    ):
+        assert text in read.text
+
+
+@pytest.mark.long
+def test_figures_drawn_again_have_the_same_bytes(repeated: Path, tmp_path: Path) -> None:
+    again = build_report(repeated, out=tmp_path / "again").parent
+    assert files_of(again) == files_of(repeated / "report")
 
 
 def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
@@ -71,18 +103,6 @@ def test_intervals_stand_below_their_means(page: ShownPage) -> None:
     intervals = page.of_class("below")
     assert len(intervals) >= 5
     assert all(each.tag == "small" and each.around[-1].tag == "td" for each in intervals)
-
-
-def test_an_undecided_setting_says_what_is_missing(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path / "run", {**SCENARIO, "duration": "2s"})
-    (setting,) = writer.settings()
-    writer.add(setting, (2,))
-    card = ShownPage(build_report(writer.finish(), ("html",))).of_class("card")[0]
-    assert card.lines[1:] == [
-        "undecided",
-        "4 of 5 mixes not measured.",
-        "1 of 1 trials had not settled (~).",
-    ]
 
 
 def rules(page: Path, media: str) -> str:

@@ -28,7 +28,7 @@ Capture = pytest.CaptureFixture[str]
 
 def _repeated(path: Path, scale: float, repetitions: int = 3) -> Path:
     """Two buffers, one even mix, a few repetitions; `scale` multiplies the goodput."""
-    raw = {**SCENARIO, "sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [2]}}
+    raw = {**SCENARIO, "duration": "3s", "sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [2]}}
     writer = RunWriter(path, {**raw, "trials": repetitions})
     for setting in writer.settings():
         for repetition in range(repetitions):

@@ -111,7 +111,7 @@ def test_drops_outside_of_the_window_do_not_count() -> None:
     st.integers(1, 5),
     st.integers(1, 3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_equals_the_model(seed, policy, rows, flows, queues) -> None:
     """Any chunking, any policy: exactly the bytes that were there, drop by drop."""
     memory = SharedMemory(10**8, 12_000, queues, policy)
@@ -124,7 +124,7 @@ def test_equals_the_model(seed, policy, rows, flows, queues) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 60), st.randoms())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_order_of_postcards_does_not_matter(seed, rows, rng) -> None:
     memory = loaded(SharedMemory(10**8, 12_000), 200, 4, seed)
     table = memory.postcards()
@@ -136,7 +136,7 @@ def test_the_order_of_postcards_does_not_matter(seed, rows, rng) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 60))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_pushed_out(seed, rows) -> None:
     """A packet that is pushed out met what was there, and the packet that pushed it out.
 

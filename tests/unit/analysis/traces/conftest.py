@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "run-0.1.0"
 @pytest.fixture(scope="session")
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four flows whose queue overflows: one valid trial, and one that is not."""
-    raw = {**SCENARIO, "bottleneck": {"rate": "10mbit", "buffer": "1bdp"}, "duration": "3s"}
+    raw = {**SCENARIO, "bottleneck": {"rate": "10mbit", "buffer": "1bdp"}, "duration": "1500ms"}
     writer = RunWriter(tmp_path_factory.mktemp("traces") / "run", raw)
     (setting,) = writer.settings()
     mark(writer.add(setting, (2,)))

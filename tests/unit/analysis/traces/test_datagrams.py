@@ -35,7 +35,7 @@ CALL = 3
 
 @pytest.fixture(scope="module")
 def chosen(tmp_path_factory: pytest.TempPathFactory) -> Selection:
-    raw = {**SCENARIO, "bottleneck": {"rate": "10mbit", "buffer": "1bdp"}, "duration": "2s"}
+    raw = {**SCENARIO, "bottleneck": {"rate": "10mbit", "buffer": "1bdp"}, "duration": "1500ms"}
     writer = RunWriter(tmp_path_factory.mktemp("datagrams") / "run", raw)
     trial = writer.add(writer.settings()[0], (2,))
     _replace_by_datagrams(trial)
