@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -52,6 +53,12 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert never.shares_of_first == [1.0]
     assert always.shares_of_first == [0.0]
     assert always.text() == "10 copa (95 %: no other mix)"
+
+
+@pytest.mark.parametrize(("k", "pairs"), [(0, 0), (1, 1)])
+def test_a_pair_is_measured_where_both_had_a_flow(k: int, pairs: int) -> None:
+    few = replace(table(), samples={state_of(0, 1, k): table().samples[state_of(0, 1, k)]})
+    assert len(equilibria_of_pairs(few, settled=lambda state: True, condition="")) == pairs
 
 
 def test_a_pair_says_its_condition_by_itself() -> None:
