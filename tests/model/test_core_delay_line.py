@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.model.core import NEVER, DelayLine, prng
+from tests.model.core import NEVER, DelayLine, Impaired, prng
 from tests.model.splitmix import SplitMix64
 
 PATHS = 4
@@ -191,6 +191,17 @@ def test_a_seed_gives_the_same_losses_every_time(seed: int, loss_ppb: int) -> No
     lost = [not line.put(0, i, 0) for i in range(300)]
     assert lost == [model.next() % BILLION < loss_ppb for _ in range(300)]
     assert lost == [not line.put(1, i, 0) for i in range(300)]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_packet_is_lost_whose_draw_is_below_the_share(more: int) -> None:
+    """Of a billion numbers as many are below the share as it says; the draw itself is not."""
+    drawn = [number % BILLION for number in prng(42, 2)]
+    line = DelayLine(2)
+    line.configure(0, 0, drawn[0] + more, seed=42)
+    line.configure(1, 0)
+    line.impair(1, Impaired(gilbert=(0, 0, 0, drawn[1] + more), seeds=(0, 0, 42)))
+    assert [not line.put(path, 1, 0) for path in (0, 1)] == [more > 0] * 2
 
 
 @pytest.mark.parametrize("loss_ppb", [1_000_000, 20_000_000, 500_000_000])

@@ -150,6 +150,32 @@ def test_the_same_packets_fare_the_same_again(lane: Lane, packets: list[Packet])
     assert run(lane, packets) == run(lane, packets)
 
 
+def test_fq_codels_queues_send_a_quantum_in_their_turns() -> None:
+    """Packets are as large: the first leaves at once, then the new flow's before the next."""
+    lane = Lane(RATE_BPS, 10**6).discipline("fq_codel")
+    _, out = run(lane, [(0, 1514, flow, 0) for flow in (0, 0, 0, 1, 1, 1)])
+    assert [q.packet for q in out] == [0, 3, 1, 4, 2, 5]
+
+
+def test_fq_codels_longest_queue_loses_half_of_its_bytes() -> None:
+    """Four of a flow's packets wait, and another's is one too many."""
+    lane = Lane(RATE_BPS, 5000).discipline("fq_codel")
+    _, out = run(lane, [(0, 1000, flow, 0) for flow in (0, 0, 0, 0, 0, 1)])
+    assert [(q.packet, q.reason) for q in out if q.dropped] == [
+        (1, DROP_OVERFLOW),
+        (2, DROP_OVERFLOW),
+    ]
+    assert [q.packet for q in out if not q.dropped] == [0, 3, 5, 4]
+
+
+@pytest.mark.parametrize(("ahead_bytes", "marked"), [(1000 * 1024, False), (1001 * 1024, True)])
+def test_codel_marks_what_waits_longer_than_its_threshold(ahead_bytes: int, marked: bool) -> None:
+    """A byte per nanosecond; CoDel's time is in units of 1024 ns."""
+    lane = Lane(8 * 10**9, 10**7).discipline("codel", ce_threshold=1000 * 1024)
+    _, (ahead, behind) = run(lane, [(0, ahead_bytes, 0, 2), (0, 1514, 0, 2)])
+    assert (ahead.mark, behind.mark) == (False, marked)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_its_parameters_are_checked(name: str) -> None:
     lane = Lane(RATE_BPS, 10**6).discipline(name)
@@ -159,6 +185,16 @@ def test_its_parameters_are_checked(name: str) -> None:
                 lane.discipline(name, **{parameter.name: value})
     with pytest.raises(ValueError, match="other: No such"):
         lane.discipline(name, other=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_parameter_may_be_the_least_and_the_most_there_is(name: str) -> None:
+    for parameter in Lane(RATE_BPS, 10**6).discipline(name).parameters():
+        for value in (parameter.least, parameter.most):
+            try:
+                Lane(RATE_BPS, 10**6).discipline(name, **{parameter.name: value})
+            except ValueError as error:  # another parameter may not go with it
+                assert not str(error).startswith(f"{parameter.name}:")
 
 
 def test_parameters_that_do_not_go_together() -> None:
