@@ -175,6 +175,17 @@ def test_what_waits_when_a_path_is_cleared_is_stale_and_what_comes_after_is_not(
     assert [(d.packet, d.stale) for d in (first, second)] == [(1, True), (2, False)]
 
 
+def test_of_a_cleared_path_nothing_is_lost_or_waits() -> None:
+    line = DelayLine(1)
+    line.configure(0, 10)
+    line.put(0, 1, 0)
+    line.configure(0, 10, BILLION)
+    line.put(0, 2, 0)
+    assert (line.lost(0), line.waiting(0)) == (1, 1)
+    line.clear(0)
+    assert (line.lost(0), line.waiting(0)) == (0, 0)
+
+
 def test_the_generator_is_splitmix64() -> None:
     # The sequence of seed 1234567 that the paper's authors publish.
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423]

@@ -168,12 +168,38 @@ def test_fq_codels_longest_queue_loses_half_of_its_bytes() -> None:
     assert [q.packet for q in out if not q.dropped] == [0, 3, 5, 4]
 
 
-@pytest.mark.parametrize(("ahead_bytes", "marked"), [(1000 * 1024, False), (1001 * 1024, True)])
-def test_codel_marks_what_waits_longer_than_its_threshold(ahead_bytes: int, marked: bool) -> None:
-    """A byte per nanosecond; CoDel's time is in units of 1024 ns."""
-    lane = Lane(8 * 10**9, 10**7).discipline("codel", ce_threshold=1000 * 1024)
-    _, (ahead, behind) = run(lane, [(0, ahead_bytes, 0, 2), (0, 1514, 0, 2)])
-    assert (ahead.mark, behind.mark) == (False, marked)
+@pytest.mark.parametrize(
+    ("name", "params", "longest_ns", "step_ns"),
+    [
+        ("codel", {"ce_threshold": 1000 * 1024}, 1000 * 1024, 1024),
+        ("dualpi2", {"step_thresh": 10**6}, 10**6, 1),
+    ],
+)
+def test_what_waits_longer_than_a_threshold_is_marked(
+    name: str, params: dict[str, float], longest_ns: int, step_ns: int
+) -> None:
+    """Behind a packet of a byte per nanosecond; CoDel's time is in units of 1024 ns."""
+    for wait_ns, marked in ((longest_ns, False), (longest_ns + step_ns, True)):
+        lane = Lane(8 * 10**9, 10**7).discipline(name, **params)
+        _, (ahead, behind) = run(lane, [(0, wait_ns, 0, 1), (0, 1514, 0, 1)])
+        assert (ahead.mark, behind.mark) == (False, marked)
+
+
+def test_step_marks_what_meets_more_than_its_threshold() -> None:
+    lane = Lane(RATE_BPS, 10**6).discipline("step", threshold=2000)
+    _, out = run(lane, [(0, size, 0, 1) for size in (1000, 1000, 1, 1)])
+    assert [q.mark for q in out] == [False, False, False, True]
+
+
+def test_red_counts_from_where_the_average_is_min() -> None:
+    """It halves its distance to the queue: 0, 0, 500, 1000 bytes, and 1950 at the last packet.
+
+    Counted from the fourth, the last is dropped but for one draw in twenty; from the last, it is
+    never.
+    """
+    lane = Lane(RATE_BPS, 10**6).discipline("red", 1, min=1000, max=2000, burst=1, probability=1)
+    refused, _ = run(lane, [(0, size, 0, 0) for size in (100, 1000, 500, 1400, 100)])
+    assert [(q.packet, q.reason) for q in refused] == [(4, DROP_EARLY)]
 
 
 @pytest.mark.parametrize("name", NAMES)
