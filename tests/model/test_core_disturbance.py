@@ -50,17 +50,6 @@ def test_counts_sums_and_maxima_of_every_bin(notes: list[tuple[str, int, int]]) 
             assert record[f"{prefix}_max_ns"] == max(seen, default=0)
 
 
-def test_a_bin_ends_where_the_next_begins(tmp_path: Path) -> None:
-    disturbance = Disturbance(0)
-    for now_ns in (BIN - 1, BIN):
-        disturbance.departed(now_ns, now_ns)
-    bins, _ = disturbance.records(tmp_path)
-    assert [(record["t_ns"], record["late_max_ns"]) for record in bins] == [
-        (0, BIN - 1),
-        (BIN, BIN),
-    ]
-
-
 def test_an_arrival_from_before_the_open_bin_counts_in_it(tmp_path: Path) -> None:
     disturbance = Disturbance(0)
     disturbance.departed(BIN + 5, 0)
