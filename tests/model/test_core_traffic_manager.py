@@ -180,15 +180,6 @@ def test_a_line_is_free_when_the_last_part_of_a_bit_has_left(discipline: str) ->
     assert [each.dequeue_ns for each in left + depart(tm, NEVER - 1)] == [2, 5]
 
 
-@pytest.mark.parametrize(("size", "cells"), [(1, 1), (80, 1), (81, 2), (160, 2)])
-def test_a_packet_takes_whole_cells(size: int, cells: int) -> None:
-    for limit in (cells, cells - 1):
-        tm = TrafficManager(1)
-        tm.configure(0, 8_000_000_000, 3 + limit, "cells", 80)
-        assert tm.enqueue(0, 0, 240, now_ns=0)[0]
-        assert tm.enqueue(0, 1, size, now_ns=0)[0] is (limit == cells)
-
-
 def test_a_discarded_queue_leaves_the_line_free() -> None:
     tm = TrafficManager(2)
     for lane in range(2):
