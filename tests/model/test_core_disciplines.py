@@ -168,6 +168,16 @@ def test_fq_codels_longest_queue_loses_half_of_its_bytes() -> None:
     assert [q.packet for q in out if not q.dropped] == [0, 3, 5, 4]
 
 
+def test_what_is_dropped_of_what_waits_comes_out_at_once() -> None:
+    """Before the packet has left that is being sent."""
+    tm = TrafficManager(1)
+    tm.set_up(0, Lane(RATE_BPS, 2000).discipline("fq_codel"))
+    for packet in range(3):
+        tm.enqueue(0, packet, 1000, 0)
+    assert tm.next_ns() == 0
+    assert [(q.packet, q.dropped) for q in drain(tm, 0)] == [(1, True)]
+
+
 @pytest.mark.parametrize(
     ("name", "params", "longest_ns", "step_ns"),
     [

@@ -293,14 +293,14 @@ def test_a_flow_that_starts_with_the_window_has_a_margin(
 def test_in_a_window_of_its_own_a_strategy_has_begun_when_its_last_flow_is_to_have(
     trial: TrialMeasurement, late_ns: int, passes: bool
 ) -> None:
-    """The window is the whole trial; the second flow is to start 20 ms after the first."""
+    """The second flow is to start 20 ms after the first, which is 10 ms late itself."""
     flows = [
         replace(flow(index, "cubic"), start_ns=at) for index, at in ((0, 60 * MS), (1, 80 * MS))
     ]
     scenario = trial.attempt.scenario.model_copy(update={"window": "whole"})
     sent = [
         SENT.model_copy(update={"flow": index, "start_ns": at})
-        for index, at in ((0, 60 * MS), (1, 60 * MS + late_ns))
+        for index, at in ((0, 70 * MS), (1, 70 * MS + late_ns))
     ]
     edges = Edges(2, trial.window_ns, 0.1)
     edges.first[:] = edges.last[:] = True
