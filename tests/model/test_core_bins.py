@@ -188,6 +188,19 @@ def test_a_bin_is_final_only_after_an_arrival_behind_it_has_left() -> None:
     assert list(bins.records()["occupancy_byte_ns"]) == [10_000, 10_000, 5000 + 9000, 5000]
 
 
+def test_packets_with_a_mark_and_those_that_could_have_one_are_counted_apart() -> None:
+    marks = (0, MARK_CAPABLE, MARK_CAPABLE | MARK_CE)
+    ((_, record),) = run([Card(FIRST_FLOW, 10, 0, 5, marks=each) for each in marks], 1000)
+    counts = [record[f"{kind}_packets"] for kind in ("departed", "capable", "marked")]
+    assert counts == [3, 2, 1]
+
+
+def test_a_bin_stays_open_for_what_may_be_overtaken_by_a_part_of_a_bin() -> None:
+    bins = Bins(1000, 0, FIRST_FLOW, 1, 1)
+    later, earlier = Card(FIRST_FLOW, 10, 1000, 1500), Card(FIRST_FLOW, 10, 999, 1501)
+    assert [bins.add(card) for card in postcards([later, earlier])] == [0, 0]
+
+
 def test_idle_time_takes_no_memory() -> None:
     # A hundred million bins of 1 ms between two packets.
     cards = [Card(FIRST_FLOW, 10, 0, 5), Card(FIRST_FLOW + 2, 20, 10**14, 10**14 + 7)]

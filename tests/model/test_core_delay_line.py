@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.model.core import NEVER, DelayLine, prng
+from tests.model.core import NEVER, DelayLine, Impaired, prng
 from tests.model.splitmix import SplitMix64
 
 PATHS = 4
@@ -175,6 +175,17 @@ def test_what_waits_when_a_path_is_cleared_is_stale_and_what_comes_after_is_not(
     assert [(d.packet, d.stale) for d in (first, second)] == [(1, True), (2, False)]
 
 
+def test_of_a_cleared_path_nothing_is_lost_or_waits() -> None:
+    line = DelayLine(1)
+    line.configure(0, 10)
+    line.put(0, 1, 0)
+    line.configure(0, 10, BILLION)
+    line.put(0, 2, 0)
+    assert (line.lost(0), line.waiting(0)) == (1, 1)
+    line.clear(0)
+    assert (line.lost(0), line.waiting(0)) == (0, 0)
+
+
 def test_the_generator_is_splitmix64() -> None:
     # The sequence of seed 1234567 that the paper's authors publish.
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
@@ -191,6 +202,17 @@ def test_a_seed_gives_the_same_losses_every_time(seed: int, loss_ppb: int) -> No
     lost = [not line.put(0, i, 0) for i in range(300)]
     assert lost == [model.next() % BILLION < loss_ppb for _ in range(300)]
     assert lost == [not line.put(1, i, 0) for i in range(300)]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_packet_is_lost_whose_draw_is_below_the_share(more: int) -> None:
+    """Of a billion numbers as many are below the share as it says; the draw itself is not."""
+    drawn = [number % BILLION for number in prng(42, 2)]
+    line = DelayLine(2)
+    line.configure(0, 0, drawn[0] + more, seed=42)
+    line.configure(1, 0)
+    line.impair(1, Impaired(gilbert=(0, 0, 0, drawn[1] + more), seeds=(0, 0, 42)))
+    assert [not line.put(path, 1, 0) for path in (0, 1)] == [more > 0] * 2
 
 
 @pytest.mark.parametrize("loss_ppb", [1_000_000, 20_000_000, 500_000_000])

@@ -150,6 +150,68 @@ def test_the_same_packets_fare_the_same_again(lane: Lane, packets: list[Packet])
     assert run(lane, packets) == run(lane, packets)
 
 
+def test_fq_codels_queues_send_a_quantum_in_their_turns() -> None:
+    """Packets are as large: the first leaves at once, then the new flow's before the next."""
+    lane = Lane(RATE_BPS, 10**6).discipline("fq_codel")
+    _, out = run(lane, [(0, 1514, flow, 0) for flow in (0, 0, 0, 1, 1, 1)])
+    assert [q.packet for q in out] == [0, 3, 1, 4, 2, 5]
+
+
+def test_fq_codels_longest_queue_loses_half_of_its_bytes() -> None:
+    """Four of a flow's packets wait, and another's is one too many."""
+    lane = Lane(RATE_BPS, 5000).discipline("fq_codel")
+    _, out = run(lane, [(0, 1000, flow, 0) for flow in (0, 0, 0, 0, 0, 1)])
+    assert [(q.packet, q.reason) for q in out if q.dropped] == [
+        (1, DROP_OVERFLOW),
+        (2, DROP_OVERFLOW),
+    ]
+    assert [q.packet for q in out if not q.dropped] == [0, 3, 5, 4]
+
+
+def test_what_is_dropped_of_what_waits_comes_out_at_once() -> None:
+    """Before the packet has left that is being sent."""
+    tm = TrafficManager(1)
+    tm.set_up(0, Lane(RATE_BPS, 2000).discipline("fq_codel"))
+    for packet in range(3):
+        tm.enqueue(0, packet, 1000, 0)
+    assert tm.next_ns() == 0
+    assert [(q.packet, q.dropped) for q in drain(tm, 0)] == [(1, True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "longest_ns", "step_ns"),
+    [
+        ("codel", {"ce_threshold": 1000 * 1024}, 1000 * 1024, 1024),
+        ("dualpi2", {"step_thresh": 10**6}, 10**6, 1),
+    ],
+)
+def test_what_waits_longer_than_a_threshold_is_marked(
+    name: str, params: dict[str, float], longest_ns: int, step_ns: int
+) -> None:
+    """Behind a packet of a byte per nanosecond; CoDel's time is in units of 1024 ns."""
+    for wait_ns, marked in ((longest_ns, False), (longest_ns + step_ns, True)):
+        lane = Lane(8 * 10**9, 10**7).discipline(name, **params)
+        _, (ahead, behind) = run(lane, [(0, wait_ns, 0, 1), (0, 1514, 0, 1)])
+        assert (ahead.mark, behind.mark) == (False, marked)
+
+
+def test_step_marks_what_meets_more_than_its_threshold() -> None:
+    lane = Lane(RATE_BPS, 10**6).discipline("step", threshold=2000)
+    _, out = run(lane, [(0, size, 0, 1) for size in (1000, 1000, 1, 1)])
+    assert [q.mark for q in out] == [False, False, False, True]
+
+
+def test_red_counts_from_where_the_average_is_min() -> None:
+    """It halves its distance to the queue: 0, 0, 500, 1000 bytes, and 1950 at the last packet.
+
+    Counted from the fourth, the last is dropped but for one draw in twenty; from the last, it is
+    never.
+    """
+    lane = Lane(RATE_BPS, 10**6).discipline("red", 1, min=1000, max=2000, burst=1, probability=1)
+    refused, _ = run(lane, [(0, size, 0, 0) for size in (100, 1000, 500, 1400, 100)])
+    assert [(q.packet, q.reason) for q in refused] == [(4, DROP_EARLY)]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_its_parameters_are_checked(name: str) -> None:
     lane = Lane(RATE_BPS, 10**6).discipline(name)
@@ -159,6 +221,16 @@ def test_its_parameters_are_checked(name: str) -> None:
                 lane.discipline(name, **{parameter.name: value})
     with pytest.raises(ValueError, match="other: No such"):
         lane.discipline(name, other=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_parameter_may_be_the_least_and_the_most_there_is(name: str) -> None:
+    for parameter in Lane(RATE_BPS, 10**6).discipline(name).parameters():
+        for value in (parameter.least, parameter.most):
+            try:
+                Lane(RATE_BPS, 10**6).discipline(name, **{parameter.name: value})
+            except ValueError as error:  # another parameter may not go with it
+                assert not str(error).startswith(f"{parameter.name}:")
 
 
 def test_parameters_that_do_not_go_together() -> None:

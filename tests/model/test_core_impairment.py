@@ -93,6 +93,15 @@ def test_what_is_not_late_keeps_its_order(impaired: Impaired, gaps: list[tuple[i
     assert kept == sorted(kept)
 
 
+def test_a_draw_of_jitter_holds_until_its_interval_ends() -> None:
+    """From 2000 ns on, the first of an interval of 10 ns."""
+    every = Impaired(jitter_points=(0, 10**6), jitter_every_ns=10)
+    out, expected = run(every, [(0, 0), (9, 0), (1, 0)])
+    assert out == expected
+    first, last, next_ = (due - at for (due, _), at in zip(out, (2000, 2009, 2010), strict=True))
+    assert first == last != next_
+
+
 def test_a_path_is_what_it_was_before_it_begins() -> None:
     line = DelayLine(1)
     line.configure(0, 100)

@@ -181,6 +181,14 @@ def test_nothing_comes_before_its_cause() -> None:
     assert trips.cause(FLOW, MSS, 8999) == Cause(0, None)
 
 
+def test_what_comes_in_the_nanosecond_of_its_cause_took_no_time() -> None:
+    trips = RoundTrips()
+    for i in range(1, 5):
+        trips.departed(FLOW, i * MSS, MSS, 1000, 1000)
+    trips.cause(FLOW, 2 * MSS, 1000)
+    assert trips.cause(FLOW, 4 * MSS, 1000) == Cause(0, 0)
+
+
 def test_a_frame_sent_again_is_the_cause_from_then_on() -> None:
     trips = RoundTrips()
     trips.departed(FLOW, MSS, MSS, 1000, 1100)

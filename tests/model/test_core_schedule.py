@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.shared import DROP_REASONS
-from tests.model.core import Lane, Queued, TrafficManager
+from tests.model.core import Lane, Queued, QueueStats, TrafficManager
 from tests.model.schedules import NS, Opportunities, Outcome, Rates, policed, through, times
 
 Arrivals = Sequence[tuple[int, int]]
@@ -111,6 +111,18 @@ def test_by_hand() -> None:
     assert [each.dequeue_ns for each in left] == [6 * ms, 15 * ms]
 
 
+@pytest.mark.parametrize("discipline", ["", "fifo"])
+def test_a_packet_that_has_left_as_an_outage_begins_does_not_wait_for_its_end(
+    discipline: str,
+) -> None:
+    ms = 10**6
+    config = Lane(10**6, 10**5).states([(8 * ms, 0, 10**5), (20 * ms, 10**6, 10**5)])
+    first, second = run(
+        config.discipline(discipline) if discipline else config, [(0, 1000)] * 2, t0_ns=0
+    )
+    assert (first.dequeue_ns, second.dequeue_ns) == (8 * ms, 28 * ms)
+
+
 def test_without_begin_the_line_stays_as_it_was() -> None:
     config = Lane(10**6, 10**5).states([(0, 10**9, 10**5)])
     (left,) = run(config, [(0, 1000)], t0_ns=None)
@@ -123,12 +135,50 @@ def test_a_packet_on_its_way_at_t0_goes_on_with_opportunities() -> None:
     assert left.dequeue_ns == 4 * 10**6 + 5  # 500 bytes were left
 
 
+def test_what_is_left_of_an_opportunity_at_t0_is_the_next_packets() -> None:
+    config = Lane(10**6, 10**5).opportunities([0, 5], 8 * 1000)
+    left = run(config, [(0, 1000), (0, 500)], t0_ns=4 * 10**6)
+    assert [each.dequeue_ns for each in left] == [4 * 10**6] * 2  # 500 bytes each
+
+
+@pytest.mark.parametrize(("bits", "at_ns"), [(4000, 5), (3999, 6)])
+def test_a_bit_that_is_on_its_way_at_t0_takes_a_whole_one_of_an_opportunity(
+    bits: int, at_ns: int
+) -> None:
+    config = Lane(10**6, 10**5).opportunities([5, 6], bits)
+    t0_ns = 4 * 10**6 + 1
+    (left,) = run(config, [(0, 1000)], t0_ns)
+    assert left.dequeue_ns == t0_ns + at_ns  # 3999.999 of 8000 bits were left
+
+
 @given(arrivals_, RATES, st.sampled_from([1514, 4000, 10**6]))
 def test_a_policer_is_a_token_bucket(arrivals: Arrivals, rate: int, burst: int) -> None:
     config = Lane(10 * NS, 10**9).policer(rate, burst)
     out = run(config, arrivals)
     assert [not each.dropped for each in out] == policed(arrivals, rate, burst)
     assert {DROP_REASONS[each.reason] for each in out if each.dropped} <= {"policer"}
+
+
+@pytest.mark.parametrize(("now_ns", "taken"), [(2, False), (3, True)])
+def test_a_bucket_is_full_when_its_last_part_has_come(now_ns: int, taken: bool) -> None:
+    """A byte of 8e9 parts, of which 3 Gbit/s bring 3e9 in a nanosecond."""
+    tm = TrafficManager(1)
+    assert tm.set_up(0, Lane(NS, 10**6).policer(3 * NS, 1000)) == 0
+    assert tm.enqueue(0, 1, 1, 0)[0]
+    assert tm.enqueue(0, 2, 1000, now_ns)[0] is taken
+
+
+def test_a_policer_in_front_of_a_queue_that_has_a_limit() -> None:
+    """A burst of 2048 bytes of the wire, of which each packet takes 24 more than it has."""
+    tm = TrafficManager(1)
+    assert tm.set_up(0, Lane(8 * NS, 1500, overhead=24).policer(10**6, 2048)) == 0
+    assert tm.enqueue(0, 1, 1000, 0)[0]
+    _, by_the_limit = tm.enqueue_train(0, 2, [476, 500], 0)  # the last tokens, but no room
+    _, by_the_policer = tm.enqueue_train(0, 4, [30, 30], 0)
+    refused = by_the_limit + by_the_policer
+    assert [DROP_REASONS[each.reason] for each in refused] == ["limit"] * 2 + ["policer"] * 2
+    assert [each.queue_bytes for each in refused] == [1000] * 4
+    assert tm.stats(0) == QueueStats(1000, 1, 1000, 4)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.shared import CONSTANTS
-from tests.model.core import NEVER, Queued, QueueStats, TrafficManager
+from tests.model.core import NEVER, Lane, Queued, QueueStats, TrafficManager
 from tests.model.droptail import Arrival, Outcome, droptail
 
 RATES = [8_000_000, 99_999_989, 8_000_000_000, CONSTANTS.rate_bps_max]
@@ -166,6 +166,18 @@ def test_the_limit_holds_at_every_instant(
             inside.append(size)
         assert tm.stats(0).queue_bytes == sum(inside)
         assert sum(inside[counts == "queue" :]) <= limit
+
+
+@pytest.mark.parametrize("discipline", ["", "fifo"])
+def test_a_line_is_free_when_the_last_part_of_a_bit_has_left(discipline: str) -> None:
+    """A byte takes 2 2/3 ns, and what comes after 2 ns waits for the rest."""
+    tm, lane = TrafficManager(1), Lane(3_000_000_000, 1000)
+    assert tm.set_up(0, lane.discipline(discipline) if discipline else lane) == 0
+    left = []
+    for packet, now_ns in enumerate((0, 2)):
+        left += depart(tm, now_ns)
+        assert tm.enqueue(0, packet, 1, now_ns)[0]
+    assert [each.dequeue_ns for each in left + depart(tm, NEVER - 1)] == [2, 5]
 
 
 def test_a_discarded_queue_leaves_the_line_free() -> None:

@@ -67,6 +67,13 @@ def test_64_kib_are_the_most() -> None:
     assert [len(train) for train in by_core(small)] == [64, 36]
 
 
+@pytest.mark.parametrize(("last", "lengths"), [(323, [46]), (324, [45, 1])])
+def test_64_kib_are_without_the_ethernet_header(last: int, lengths: list[int]) -> None:
+    """45 full segments and their headers are 65,226 bytes, of at most 65,535 and 14."""
+    frames = frames_of([(0, 0, 0, MSS, ACK, 0)] * 45 + [(0, 0, 0, last, ACK, 0)])
+    assert [len(train) for train in by_core(frames)] == lengths
+
+
 TWO = tuple(frames_of([(0, 0, 0, MSS, ACK, 0)] * 2))
 """Two frames that are a train."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_REASON
+from nashbed.controlplane.machine.c_files.aqm_tool import pass_through
 from tests.model.disciplines import Codel, Model, Packet, Pie, Red, Step, serve
 from tests.support.capture import records_capture, tcp_records, times_of
 from tests.support.replay import PIPELINES, ROOT, Bottleneck, replay, time_of
@@ -81,6 +82,25 @@ def test_a_users_own_is_loaded(tmp_path: Path) -> None:
     ]
     assert cards[0].tobytes() == cards[1].tobytes()
     assert (cards[2]["marks"] & MARK_REASON).sum() > 100
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_what_is_marked_and_then_dropped_has_no_mark(tmp_path: Path) -> None:
+    """By the template, changed so that it marks all and drops whoever has waited too long."""
+    core, own = ROOT / "hosts" / "dpdk" / "core", tmp_path / "mine.so"
+    text = (core / "disciplines" / "mine.c").read_text()
+    for old, new in (
+        ("return aqm_push(", "aqm_mark(packet);\n\treturn aqm_push("),
+        (" || aqm_mark(packet)", ""),
+        ("chance), 0.05,", "chance), 1,"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    compile_it = ["cc", "-shared", "-fPIC", "-I", core, "-x", "c", "-", "-o", own]
+    subprocess.run(compile_it, input=text, text=True, check=True)
+    rows = pass_through(own, "0 0 15000 2\n0 0 1500 2\n", {"rate-bps": 8_000_000, "limit": 10**6})
+    fates = [(number, ns, left, mark) for number, ns, left, mark, _ in rows]
+    assert fates == [(0, 15_000_000, 1, 1), (1, 15_000_000, 0, 0)]
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,14 @@ def test_corners() -> None:
 
 
 def test_an_interval_may_be_open_to_the_end() -> None:
-    # The lead falls to nothing at the last mixes; noise hides its sign there.
-    (end,) = ends(lambda k: (49.5 - k) * 50 / (k * (50 - k)), noise=3.0).intervals
-    assert end.high == 50
+    # The lead falls to nothing at the last mixes, or is nothing at the first; noise hides its sign
+    # there.
+    (end,) = ends(lambda k: (49.8 - k) * 50 / (k * (50 - k)), noise=3.0).intervals
+    assert (end.at, end.high) == (50, 50)
     assert 30 < end.low < 49
+    (end,) = ends(lambda k: (0.2 - k) * 50 / (k * (50 - k)), noise=3.0, seed=2).intervals
+    assert (end.low, end.at) == (0, 0)
+    assert 1 < end.high < 20
 
 
 def test_several_ends() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -54,6 +55,12 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert always.text() == "10 copa (95 %: no other mix)"
 
 
+@pytest.mark.parametrize(("k", "pairs"), [(0, 0), (1, 1)])
+def test_a_pair_is_measured_where_both_had_a_flow(k: int, pairs: int) -> None:
+    few = replace(table(), samples={state_of(0, 1, k): table().samples[state_of(0, 1, k)]})
+    assert len(equilibria_of_pairs(few, settled=lambda state: True, condition="")) == pairs
+
+
 def test_a_pair_says_its_condition_by_itself() -> None:
     moving = state_of(0, 1, 6)
     pairs = equilibria_of_pairs(table(), lambda state: state != moving, "at 9 s")
@@ -92,7 +99,8 @@ def test_ranking() -> None:
     assert mean_share(pairs, "copa") == pytest.approx((0.0 + 1.0) / 2)
     assert mean_share(pairs, "reno") is None
     assert pairs_text(pairs).count(";") == 2
-    many = pairs_text(pairs * 4)
+    assert pairs_text((pairs * 3)[:8]).count(";") == 7
+    many = pairs_text(pairs * 3)
     assert many.endswith("mean over opponents: cubic 70%, copa 50%, bbr 30%")
 
 

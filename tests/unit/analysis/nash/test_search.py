@@ -68,6 +68,40 @@ def test_hand_traced_bisection() -> None:
     assert (result.equilibria, result.measured, result.finished) == ((((1, 2),),), 3, True)
 
 
+def asked(search: AdaptiveSearch, game: dict) -> list[list[int]]:
+    """Flows of the second strategy of the mixes that a search asks for, in its order."""
+    rounds = []
+    while states := search.ask():
+        rounds.append([state[0][1] for state in states])
+        for state in states:
+            search.tell(state, game[state])
+    return rounds
+
+
+def test_hand_traced_steps_from_a_hint() -> None:
+    # The lead ends at 30.5. From the hint, where B does not lead, a step of 50 / STRIDE = 1, which
+    # grows by how far it has come: 40, 39, 37, 33, 25. There B leads, and halving follows: 29, 31;
+    # then 30 leads, and its edges decide.
+    search = AdaptiveSearch((50,), 2, hints=[((10, 40),)])
+    assert asked(search, congestion_game(50, 30.5)) == [
+        [40],
+        [39],
+        [37],
+        [33],
+        [25],
+        [29],
+        [31],
+        [30],
+    ]
+
+
+def test_a_hint_at_the_end_that_is_known_already_is_no_answer() -> None:
+    game = congestion_game(50, 30.5)
+    search = AdaptiveSearch((50,), 2, hints=[((50, 0),)])
+    search.tell(((50, 0),), game[((50, 0),)])
+    assert search.ask() == [((25, 25),)]  # halfway, by itself
+
+
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SHAPES), st.integers(0, 10**6), st.booleans(), st.sampled_from([2, 5, 1000]))

@@ -70,6 +70,7 @@ def test_a_persons_own_function(tmp_path: Path, own: str) -> None:
     run = run_with(tmp_path / "run", {"function": f"{own}:negative_delay"})
     (found,) = equilibria_of_run(run)
     assert found.utility == f"{own}:negative_delay"
+    assert (len(found.table.means), found.missing_count) == (found.state_count, 0)
     assert all((means[0][[c > 0 for c in state[0]]] < 0).all()
                for state, means in found.table.means.items())  # fmt: skip
     assert f"{own}:negative_delay" in build_report(run, ("html",)).read_text()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.controlplane.config import parse_scenario
-from nashbed.controlplane.contract.applications import Application
+from nashbed.controlplane.contract.applications import Application, Media
 from nashbed.controlplane.contract.messages.dataplane import (
     Counters,
     DepartureLateness,
@@ -186,7 +186,7 @@ def totals(seen: int, written: int, gaps: int, lost: int) -> TelemetryTotals:
 
 def sunk(read: int) -> SinkReport:
     never = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
-    flow = SinkFlowReport.model_construct(flow=0, bytes=read)
+    flow = SinkFlowReport.model_construct(flow=0, bytes=read, first_byte_ns=None, last_byte_ns=None)
     return SinkReport(strangers=0, lateness=never, flows=(flow,))
 
 
@@ -287,6 +287,31 @@ def test_a_flow_that_starts_with_the_window_has_a_margin(
     planned = replace(trial, attempt=replace(trial.attempt, flows=flows))
     changed = with_sender(planned, start_ns=100 * MS + late_ns)
     assert gates.flows_overlapped(changed).passed is passes
+
+
+@pytest.mark.parametrize(("late_ns", "passes"), [(120 * MS, True), (120 * MS + 1, False)])
+def test_in_a_window_of_its_own_a_strategy_has_begun_when_its_last_flow_is_to_have(
+    trial: TrialMeasurement, late_ns: int, passes: bool
+) -> None:
+    """The second flow is to start 20 ms after the first, which is 10 ms late itself."""
+    flows = [
+        replace(flow(index, "cubic"), start_ns=at) for index, at in ((0, 60 * MS), (1, 80 * MS))
+    ]
+    scenario = trial.attempt.scenario.model_copy(update={"window": "whole"})
+    sent = [
+        SENT.model_copy(update={"flow": index, "start_ns": at})
+        for index, at in ((0, 70 * MS), (1, 70 * MS + late_ns))
+    ]
+    edges = Edges(2, trial.window_ns, 0.1)
+    edges.first[:] = edges.last[:] = True
+    whole = replace(
+        trial,
+        attempt=replace(trial.attempt, scenario=scenario, flows=tuple(flows)),
+        sender=trial.sender.model_copy(update={"flows": tuple(sent)}),
+        sink=trial.sink.model_copy(update={"flows": trial.sink.flows * 2}),
+        evidence=replace(trial.evidence, edges=edges),
+    )
+    assert gates.flows_overlapped(whole).passed is passes
 
 
 def test_a_flow_must_be_seen_at_both_ends(trial: TrialMeasurement) -> None:
@@ -483,6 +508,18 @@ def test_without_all_postcards_the_sink_is_held_to_bounds(
     assert gates.sink_bytes(replace(trial, sink=sunk(read))).passed is passed
 
 
+@pytest.mark.parametrize(("read", "passed"), [(1_000_000, True), (999_999, False)])
+def test_without_all_postcards_the_sink_may_read_too_little(
+    trial: TrialMeasurement, read: int, passed: bool
+) -> None:
+    """1000 packets of 1514 bytes with headers of 134 carry 1.38 MB, of which 375 kB may be on their
+    way (the buffer, and 10 ms of 100 Mbit/s), and 5 kB came again.
+    """
+    many = with_registers(trial, departed_packets=(1000,), departed_bytes=(1_514_000,))
+    again = with_sender(replace(many, sink=sunk(read)), bytes_retrans=5000)
+    assert gates.sink_bytes(again).passed is passed
+
+
 @pytest.mark.parametrize(
     ("mean", "missed", "marks"),
     [
@@ -621,7 +658,8 @@ def test_datagrams_have_no_congestion_control_to_read_back(trial: TrialMeasureme
 @pytest.mark.parametrize(
     ("app", "passes"),
     [
-        ({"rate": "1mbit"}, False),
+        ({"rate": "387kbit"}, False),
+        ({"rate": "386kbit"}, True),  # a full segment in 30.01 ms
         ({"video": {"ladder": ["1mbit"], "segment": "1s", "buffer": "4s"}}, True),
         # The first part of the window is 100 to 130 ms, the last one 370 to 400 ms.
         ({"on": "50ms", "off": "400ms"}, True),
@@ -635,6 +673,27 @@ def test_a_flow_need_not_be_seen_while_it_pauses_on_purpose(
     trial.evidence.edges.first[:] = trial.evidence.edges.last[:] = False
     scenario = trial.attempt.scenario
     group = scenario.flows[0].model_copy(update={"app": Application.model_validate(app)})
+    scenario = scenario.model_copy(update={"flows": (group,)})
+    changed = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
+    assert gates.flows_overlapped(changed).passed is passes
+
+
+@pytest.mark.parametrize(
+    ("udp", "passes"),
+    [
+        ({"rate": "8kbit", "packet": "30B"}, False),
+        ({"rate": "8kbit", "packet": "31B"}, True),
+        ({"rate": "1mbit", "packet": "200B", "every": "30ms"}, False),
+        ({"rate": "1mbit", "packet": "200B", "every": "31ms"}, True),
+    ],
+)
+def test_datagrams_need_not_be_seen_that_are_further_apart_than_a_part_of_the_window(
+    trial: TrialMeasurement, udp: dict[str, Any], passes: bool
+) -> None:
+    """The first and the last part of the window have 30 ms each."""
+    trial.evidence.edges.first[:] = trial.evidence.edges.last[:] = False
+    scenario = trial.attempt.scenario
+    group = scenario.flows[0].model_copy(update={"udp": Media.model_validate(udp)})
     scenario = scenario.model_copy(update={"flows": (group,)})
     changed = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
     assert gates.flows_overlapped(changed).passed is passes

@@ -163,6 +163,19 @@ def test_a_queue_in_which_packets_overtake_each_other_is_not_judged() -> None:
     assert depths.wrong == 1
 
 
+@pytest.mark.parametrize(("tolerance", "wrong"), [(None, 0), (0, 2), (1, 0)])
+def test_queues_may_differ_by_the_targets_tolerance(tolerance: int | None, wrong: int) -> None:
+    """One packet, that met a byte too much in its own queue and in all of them."""
+    batch = cards_of([(0, 1000, 0)], counts_sent=True)
+    assert batch.own_queue_bytes is not None
+    off = replace(
+        batch, own_queue_bytes=batch.own_queue_bytes + 1, queue_bytes=batch.queue_bytes + 1
+    )
+    depths = SeveralDepths(tolerance, [True] * QUEUES, counts_sent=True)
+    depths.examine(off)
+    assert depths.wrong == wrong
+
+
 @given(ARRIVALS, st.integers(1, 8), st.integers(1, 20))
 def test_the_memory_is_judged_piece_by_piece_or_not_at_all(
     arrivals: list[tuple[int, int, int]], piece: int, kept: int
