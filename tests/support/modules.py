@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -27,8 +28,12 @@ class Module:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """What is in it."""
-        return ast.parse(self.path.read_text(encoding="utf-8"))
+        """What is in it; read without the collector, which would walk all trees again and again."""
+        gc.disable()
+        try:
+            return ast.parse(self.path.read_text(encoding="utf-8"))
+        finally:
+            gc.enable()
 
     @property
     def package(self) -> list[str]:
@@ -79,10 +84,13 @@ def _statements(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
     """Every statement, without what only type checkers see if so asked."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, block, ()):
-            types_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            if not (runtime_only and types_only):
+            if not (runtime_only and _is_for_types(node)):
                 yield node
                 yield from _statements(node, runtime_only)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def _from(module: Module, node: ast.ImportFrom) -> Iterator[str]:
