@@ -107,6 +107,7 @@ def test_one_frame_is_enough_with_its_fcs(tmp_path: Path) -> None:
         assert "no message says that it ends before it" in summarise_timestamps(path).notes[0]
 
 
+@pytest.mark.slow
 def test_random_payload_is_never_a_trailer(tmp_path: Path) -> None:
     """Captures of 1 to 9 frames. By time alone 4 of 2,000 were wrong and 51 refused."""
     rng, path = random.Random(53), tmp_path / "c.pcap"

@@ -48,7 +48,7 @@ def two_sources(drift: float, offset_ps: int, noise, seed: int, n: int = 1_000_0
 
 @pytest.mark.parametrize("noise", [sawtooth, uniform, bursts])
 @pytest.mark.parametrize("drift", [0.0, 100e-6, -100e-6, 3.3e-6])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_offset_within_1_us_and_drift_within_one_hundredth_ppm(noise, drift, seed) -> None:
     offset_ps = 7 * PS + 123_456_789_012
     reference, other = two_sources(drift, offset_ps, noise, seed)

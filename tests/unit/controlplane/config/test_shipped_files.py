@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
-from nashbed.controlplane.config.load import SCHEMAS, render
+from nashbed.controlplane.config.load import SCHEMAS, Loaded, render
 from nashbed.controlplane.config.named_files import NamedFiles
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
@@ -46,6 +47,12 @@ def name(path: Path) -> str:
     return str(path.relative_to(CONFIGS))
 
 
+@cache
+def loaded(path: Path) -> Loaded[Scenario]:
+    """What several tests ask of, read once."""
+    return load_scenario(path)
+
+
 def plan_on(path: Path, testbed_name: str) -> Plan:
     testbed = load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
     capabilities = (
@@ -53,7 +60,7 @@ def plan_on(path: Path, testbed_name: str) -> Plan:
         if testbed.target == "virtual"
         else dpdk_capabilities(testbed.dataplane)
     )
-    return make_plan(load_scenario(path).model, testbed, capabilities)
+    return make_plan(loaded(path).model, testbed, capabilities)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
@@ -80,7 +87,7 @@ def test_what_needs_virtual_time_says_so(file: str) -> None:
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_every_scenario_has_its_ccas(path: Path) -> None:
     """Debian's kernel has these four; any other is one that nashbed ships, or names its file."""
-    scenario = load_scenario(path)
+    scenario = loaded(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
     known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files}
@@ -98,7 +105,7 @@ NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "h
 def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) -> None:
     stem = path.stem.removesuffix("-short")
     assert {path.with_name(f"{stem}.yaml"), path.with_name(f"{stem}-short.yaml")} <= set(SCENARIOS)
-    scenario = load_scenario(path).model
+    scenario = loaded(path).model
     # Of what nobody published there is nothing to be met.
     assert scenario.acceptance or path.parent.name in {"controls", "equivalence", "hosts"}
     assert scenario.name == f"{path.parent.name}-{path.stem}"
@@ -111,13 +118,13 @@ def test_every_testbed_loads(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_a_scenario_survives_json(path: Path) -> None:
-    scenario = load_scenario(path).model
+    scenario = loaded(path).model
     again = Scenario.model_validate_json(scenario.model_dump_json())
     assert NamedFiles(str(path)).read(again) == scenario
 
 
 def test_the_quickstart_takes_less_than_three_minutes() -> None:
-    scenario = load_scenario(CONFIGS / "scenarios" / "quickstart.yaml").model
+    scenario = loaded(CONFIGS / "scenarios" / "quickstart.yaml").model
     testbed = load_testbed(CONFIGS / "testbeds" / "embedded.yaml").model
     plan = make_plan(scenario, testbed, dpdk_capabilities(testbed.dataplane))
     assert plan.estimated_seconds < 120  # the rest is for start, end and report
@@ -125,7 +132,7 @@ def test_the_quickstart_takes_less_than_three_minutes() -> None:
 
 def test_experiment1_asks_for_what_was_published() -> None:
     folder = CONFIGS / "scenarios" / "srivastava2023"
-    scenario = load_scenario(folder / "experiment1.yaml").model
+    scenario = loaded(folder / "experiment1.yaml").model
     bounds = [b for b in scenario.acceptance if b.metric == "per_flow_throughput"]
     assert {(b.strategy, b.mix["bbr"]) for b in bounds} == {
         (s, k) for s in ("bbr", "cubic") for k in range(1, 9)
