@@ -6,7 +6,7 @@ import ast
 import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,14 +26,10 @@ class Module:
     name: str
     path: Path
 
-    @cached_property
+    @property
     def tree(self) -> ast.Module:
-        """What is in it; read without the collector, which would walk all trees again and again."""
-        gc.disable()
-        try:
-            return ast.parse(self.path.read_text(encoding="utf-8"))
-        finally:
-            gc.enable()
+        """What is in it."""
+        return parsed(self.path)
 
     @property
     def package(self) -> list[str]:
@@ -52,6 +48,16 @@ class Module:
         """The folder below controlplane/machine/ that it is in; "" for one that is elsewhere."""
         parts = self.path.relative_to(ROOT).parts
         return parts[2] if self.room == "machine" and len(parts) > 3 else ""
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax, read without the collector, which would walk all trees again and again."""
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
 
 
 @cache
