@@ -92,8 +92,8 @@ docs: test-venv ## make the documentation, build/docs/index.html (1 min)
 
 .PHONY: check
 check: test-packages test-venv ## linters, types, format, quick tests (no root; 5 min; CHANGED=1: what changed)
-	@$(MAKE) --no-print-directory test-build WERROR=1
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-build check-style WERROR=1
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests
 
 .PHONY: check-types
 check-types:
@@ -103,7 +103,8 @@ check-types:
 SINCE = $(if $(filter 1,$(CHANGED)),HEAD,$(CHANGED))
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and $(USUAL)" \
+	$(BIN)/pytest -q $(PARALLEL) --hypothesis-profile=quick \
+		-m "not live and not root and not slow and $(USUAL)" \
 		$(if $(CHANGED),$$($(BIN)/python -m tests.support.changed $(SINCE)))
 
 .PHONY: check-style

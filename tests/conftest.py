@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ LIVE = {"conformance", "dataplane", "e2e", "flows", "probe", "tofino_model"}
 """Folders with live tests; `make test` looks for them nowhere else."""
 
 settings.register_profile("nashbed", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=25)
 settings.load_profile("nashbed")
 
 
@@ -27,6 +29,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """See that nothing is left behind: once, not in each of several workers."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LeftBehind())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Let Python's garbage collector leave alone what is collected, for all of it stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

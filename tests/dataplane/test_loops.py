@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ def key(lane: int, flow: int) -> FlowKey:
     return FlowKey(f"10.64.{lane}.1", f"10.65.{lane}.1", 10_000 + flow, 5001, 6)
 
 
+@cache
 def traffic() -> Sent:
     """Frames of all lanes in one stream, acknowledgements and strangers among them."""
     choose = random.Random(28)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,7 @@ def test_the_dscp_table_is_the_last_programs(tmp_path: Path) -> None:
     assert found == [1, 0, 0]
 
 
+@cache
 def random_frames(seed: int, n: int) -> list[tuple[int, bytes]]:
     draw = np.random.default_rng(seed)
     times = np.cumsum(draw.exponential(60 * US, n)).astype(int)

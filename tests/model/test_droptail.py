@@ -305,7 +305,7 @@ LIMITS = [
 )
 def test_limits_and_overheads(tmp_path: Path, bottleneck: Bottleneck, name: str) -> None:
     slowness = 100_000_000 / bottleneck.rate_bps * (1 + bottleneck.overhead / 800)
-    records = random_arrivals(seed=2, n=8_000, mean_gap_ns=80_000 * slowness)
+    records = random_arrivals(seed=2, n=4_000, mean_gap_ns=80_000 * slowness)
     assert check(form(name)(tmp_path, bottleneck, records), bottleneck, records) > 100
 
 

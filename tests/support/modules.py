@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,10 +26,10 @@ class Module:
     name: str
     path: Path
 
-    @cached_property
+    @property
     def tree(self) -> ast.Module:
         """What is in it."""
-        return ast.parse(self.path.read_text(encoding="utf-8"))
+        return parsed(self.path)
 
     @property
     def package(self) -> list[str]:
@@ -47,6 +48,16 @@ class Module:
         """The folder below controlplane/machine/ that it is in; "" for one that is elsewhere."""
         parts = self.path.relative_to(ROOT).parts
         return parts[2] if self.room == "machine" and len(parts) > 3 else ""
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax, read without the collector, which would walk all trees again and again."""
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
 
 
 @cache
@@ -79,10 +90,13 @@ def _statements(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
     """Every statement, without what only type checkers see if so asked."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, block, ()):
-            types_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            if not (runtime_only and types_only):
+            if not (runtime_only and _is_for_types(node)):
                 yield node
                 yield from _statements(node, runtime_only)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def _from(module: Module, node: ast.ImportFrom) -> Iterator[str]:

@@ -70,6 +70,7 @@ def test_the_base_imports_nothing_of_the_extras() -> None:
     without_extras(IMPORTS, *base)
 
 
+@pytest.mark.slow
 def test_what_a_run_gave_is_read_without_extras(tmp_path: Path) -> None:
     run = str(shutil.copytree(GOLDEN, tmp_path / "run"))
     told = commands(
@@ -90,6 +91,7 @@ def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.virtual
 @pytest.mark.usefixtures("sockets")
 def test_a_trial_runs_without_extras(tmp_path: Path) -> None:

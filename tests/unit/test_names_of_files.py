@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.modules import ROOT, parsed
+
 FOLDERS = ("analysis", "configs", "controlplane", "docs", "hosts", "p4src", "tests")
 SOURCES = ("py", "c", "h", "p4", "md", "lua", "v", "sv")
 COMMENTED = {
@@ -21,6 +20,8 @@ COMMENTED = {
 }
 COMMENTED |= dict.fromkeys((".h", ".p4", ".v", ".sv"), COMMENTED[".c"])
 """What is a comment, by the file's kind."""
+COMMENT = re.compile(r"""^(?:[^"'#\n]|"[^"\n]*"|'[^'\n]*')*(#.*)""", re.MULTILINE)
+"""One of Python, behind strings that end on its line; Python's tokenizer takes seconds for all."""
 
 ROOTED = re.compile(rf"(?<![\w./<-])(?:{'|'.join(FOLDERS)})/[\w./-]*\w(?![\w*<{{-])")
 """A path from the repository's root, file or folder."""
@@ -78,27 +79,23 @@ def prose(path: Path) -> str:
     if path.suffix == ".md":
         return content
     if path.suffix == ".py":
-        return "\n".join(_of_python(content))
+        return "\n".join(_of_python(path))
     kind = ".yaml" if path.name == "Makefile" else path.suffix
     found = re.findall(COMMENTED[kind], content) if kind in COMMENTED else []
     return "\n".join(found)
 
 
-def _of_python(source: str) -> Iterator[str]:
-    # Few files name another after a `#`, and splitting one into tokens takes long.
-    if any(NAME.search(each) for each in re.findall("#.*", source)):
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type == tokenize.COMMENT:
-                yield token.string
-    for node in ast.walk(ast.parse(source)):
+def _of_python(path: Path) -> Iterator[str]:
+    yield from COMMENT.findall((ROOT / path).read_text(encoding="utf-8"))
+    for node in ast.walk(parsed(ROOT / path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
 
 
 def messages(path: Path) -> str:
     """The strings of a program, which may name files to its user."""
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    nodes = ast.walk(parsed(ROOT / path))
+    strings = (node.value for node in nodes if isinstance(node, ast.Constant))
     return "\n".join(each for each in strings if isinstance(each, str))
 
 

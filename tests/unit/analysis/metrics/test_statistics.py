@@ -129,6 +129,7 @@ def test_equivalence_against_scipy(seed: int, n: int, m: int, margin: float) -> 
     assert found.p_equivalent >= 0.05 or found.p_different >= 0.05
 
 
+@pytest.mark.slow
 def test_few_are_wrongly_called_equivalent_or_different() -> None:
     """Six mixes that differ by just the margin: any verdict is wrong, and 5 % of runs have one."""
     rng = np.random.default_rng(3)

@@ -33,6 +33,7 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         bench_startup(1, lambda *_: None)
 
 
+@pytest.mark.slow
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["bench", "startup", "--repetitions", "1", "--json"]) in (0, 20)
     assert json.loads(capsys.readouterr().out)["part"] == "startup"

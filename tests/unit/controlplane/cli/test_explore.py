@@ -13,6 +13,8 @@ from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, EXIT_HOST, EXIT_OK
 from tests.support.command import command
 
+Capture = pytest.CaptureFixture[str]
+
 
 def test_it_serves_until_ctrl_c(whole_run: Path) -> None:
     with command("explore", str(whole_run), "--view", "#trial=x") as started:
@@ -26,14 +28,14 @@ def test_it_serves_until_ctrl_c(whole_run: Path) -> None:
         assert (code, rest.strip()) == (EXIT_OK, "")
 
 
-def test_a_port_that_is_taken_is_named(whole_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_named(whole_run: Path, capsys: Capture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["explore", str(whole_run), "--port", str(port)]) == EXIT_HOST
     assert f"port {port}: Address already in use" in capsys.readouterr().err
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_run_is_refused(tmp_path: Path, capsys: Capture) -> None:
     assert run(["explore", str(tmp_path)]) == EXIT_CONFIG
     assert "not a nashbed run directory" in capsys.readouterr().err
 

@@ -297,6 +297,7 @@ def test_any_text_is_a_clear_error(text: str) -> None:
         parse_scenario(text, "s.yaml")
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_a_clear_error() -> None:
     """Deeper than Python recurses; the parser's time grows with the square of it."""
     assert message("[" * sys.getrecursionlimit()).startswith("s.yaml")

@@ -128,7 +128,7 @@ def test_a_scenario_survives_json(path: Path) -> None:
 
 
 def test_the_quickstart_takes_less_than_three_minutes() -> None:
-    scenario = load_scenario(CONFIGS / "scenarios" / "quickstart.yaml").model
+    scenario = loaded(CONFIGS / "scenarios" / "quickstart.yaml").model
     testbed = load_testbed(CONFIGS / "testbeds" / "embedded.yaml").model
     plan = make_plan(scenario, testbed, dpdk_capabilities(testbed.dataplane))
     assert plan.estimated_seconds < 120  # the rest is for start, end and report
@@ -136,7 +136,7 @@ def test_the_quickstart_takes_less_than_three_minutes() -> None:
 
 def test_experiment1_asks_for_what_was_published() -> None:
     folder = CONFIGS / "scenarios" / "srivastava2023"
-    scenario = load_scenario(folder / "experiment1.yaml").model
+    scenario = loaded(folder / "experiment1.yaml").model
     bounds = [b for b in scenario.acceptance if b.metric == "per_flow_throughput"]
     assert {(b.strategy, b.mix["bbr"]) for b in bounds} == {
         (s, k) for s in ("bbr", "cubic") for k in range(1, 9)

@@ -73,6 +73,7 @@ def noticed_by_reading(run: Path) -> list[str]:
     return told
 
 
+@pytest.mark.slow
 def test_no_damage_is_silent(run: Path) -> None:
     silent, kinds = set(), Counter[str]()
     for damage in damages(run, seed=2):
