@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 KIND_DROPPED = 1
 
 
+@pytest.mark.long
 def test_codel_holds_the_delay_near_its_target(nashbed: Nashbed) -> None:
     """The shipped scenario meets its bounds; a missed one would be exit code 20."""
     run_dir = nashbed.run(CONFIGS / "scenarios" / "queues" / "delay.yaml", "virtual")

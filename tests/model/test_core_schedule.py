@@ -88,7 +88,7 @@ def test_rates_that_begin_anew(
     st.lists(st.sampled_from([0, 1, 700, 20_000, 10**6]), min_size=1, max_size=30),
     st.booleans(),
 )
-@settings(max_examples=50)  # the model takes every opportunity one by one
+@settings(max_examples=20)  # the model takes every opportunity one by one
 def test_opportunities_are_used_as_in_mahimahi(
     discipline: str, arrivals: Arrivals, gaps: list[int], repeats: bool
 ) -> None:
