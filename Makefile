@@ -230,13 +230,10 @@ packages-and-build: dpdk-internal
 
 .PHONY: test-setup
 test-setup: hugepages interpreter ## and what tests need, with the kernel (10 min)
-	@$(MAKE) --no-print-directory -j 2 test-venv test-packages-and-build
-	@$(MAKE) --no-print-directory virtual
-
-.PHONY: test-packages-and-build
-test-packages-and-build: test-packages
+	@$(MAKE) --no-print-directory -j 2 venv test-packages
 	@$(MAKE) --no-print-directory dpdk-internal
-	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-venv test-build
+	@$(MAKE) --no-print-directory virtual
 
 # Installs the listed packages that are missing, of the lines that sed's command $(1) leaves. Asked each
 # time, for packages come and go without us: 0.1 s. It also passes offline once all is there; who is
