@@ -61,7 +61,7 @@ help:
 IN_VIRTUAL_TIME = $(shell grep -ls '^target: *virtual' $(TESTBED))
 
 .PHONY: run
-run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO, by default the quickstart (7 min; then 1.5)
+run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO, by default the quickstart (3.5 min; then 1.5)
 	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
 
 .PHONY: say-virtual
@@ -77,7 +77,7 @@ doctor: venv ## what is here, what will be skipped, how to get it (5 s)
 	$(BIN)/nashbed doctor
 
 .PHONY: test
-test: test-setup ## set up, then every test (root; 45 min; skips are counted and explained)
+test: test-setup ## set up, then every test (root; 20 min; skips are counted and explained)
 	@status=0; \
 	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and $(USUAL)" || status=$$?; \
 	$(BIN)/pytest $(SLOWEST) -m "live and $(USUAL)" $(LIVE) || status=$$?; \
@@ -217,7 +217,7 @@ growth: venv build ## measure how cost grows with lanes, flows and postcards, an
 ##@ Set up, step by step
 
 .PHONY: setup
-setup: hugepages venv-and-build ## what `make run` sets up: packages, huge pages, Python, C (4 min)
+setup: hugepages venv-and-build ## what `make run` sets up: packages, huge pages, Python, C (2 min)
 
 # Python's packages come while apt unpacks the others and C is compiled: they need its interpreter alone.
 .PHONY: venv-and-build
@@ -229,7 +229,7 @@ packages-and-build: dpdk-internal
 	@$(MAKE) --no-print-directory build
 
 .PHONY: test-setup
-test-setup: hugepages interpreter ## and what tests need, with the kernel (10 min)
+test-setup: hugepages interpreter ## and what tests need, with the kernel (8 min)
 	@$(MAKE) --no-print-directory -j 2 venv test-packages
 	@$(MAKE) --no-print-directory dpdk-internal
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-venv test-build
