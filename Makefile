@@ -228,6 +228,7 @@ venv-and-build: interpreter
 packages-and-build: dpdk-internal
 	@$(MAKE) --no-print-directory build
 
+# Of the tests' Python packages one has no wheel: they wait for the compiler.
 .PHONY: test-setup
 test-setup: hugepages interpreter ## and what tests need, with the kernel (8 min)
 	@$(MAKE) --no-print-directory -j 2 venv test-packages

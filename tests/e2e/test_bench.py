@@ -67,12 +67,15 @@ def test_cpu_is_accounted_for(nashbed: Nashbed) -> None:
     assert left() == []
 
 
-def test_stopped_it_leaves_nothing_behind(nashbed: Nashbed) -> None:
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
+def test_stopped_it_leaves_nothing_behind(nashbed: Nashbed, number: signal.Signals) -> None:
     process = nashbed.start("bench", "cpu", "--lanes", "1", "--seconds", "60")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not list(STATE.glob("*/control.sock")):
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert left() == []

@@ -53,11 +53,13 @@ class Module:
 @cache
 def parsed(path: Path) -> ast.Module:
     """A file's syntax, read without the collector, which would walk all trees again and again."""
+    was_on = gc.isenabled()
     gc.disable()
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     finally:
-        gc.enable()
+        if was_on:
+            gc.enable()
 
 
 @cache

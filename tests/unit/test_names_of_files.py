@@ -30,7 +30,6 @@ SOURCE = re.compile(
 )
 """The name of a source file, with some of its folders or without."""
 MODULE = re.compile(r" -m ((?:tests|nashbed)\.[\w.]+)")
-NAME = re.compile("|".join(each.pattern for each in (ROOTED, SOURCE, MODULE)))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"[A-Z]{3}")

@@ -41,16 +41,9 @@ ICARUS = "needs iverilog, which is not on PATH: `apt install iverilog`"
 
 def outcome(**changes: object) -> Outcome:
     good = Outcome(
-        "trixie",
-        "make test",
-        "root",
-        "c" * 40,
-        "2026-11-23",
-        90.0,
-        0,
-        passed=4264,
+        "trixie", "make test", "root", "c" * 40, "2026-11-23", 90.0, 0, passed=4264,
         processor_s=120.0,
-    )
+    )  # fmt: skip
     return replace(good, **changes)  # type: ignore[arg-type]
 
 
