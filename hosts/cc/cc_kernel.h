@@ -117,11 +117,12 @@ cc_set_pacing_shift(struct sock *sk, u8 shift)
 }
 
 #define cc_rcv_nxt(sk) (tcp_sk(sk)->rcv_nxt)
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-#define cc_send_ack(sk, rcv_nxt) __tcp_send_ack(sk, rcv_nxt, 0)
-#else
-#define cc_send_ack(sk, rcv_nxt) __tcp_send_ack(sk, rcv_nxt)
-#endif
+/* With the flags since 6.15, and in stable releases of 6.12: no version tells them apart. */
+#define cc_send_ack(sk, rcv_nxt)                                                                   \
+	__builtin_choose_expr(__builtin_types_compatible_p(typeof(__tcp_send_ack),                 \
+							   void(struct sock *, u32)),              \
+			      ((void (*)(struct sock *, u32))__tcp_send_ack)(sk, rcv_nxt),         \
+			      ((void (*)(struct sock *, u32, u16))__tcp_send_ack)(sk, rcv_nxt, 0))
 
 #ifdef TCP_ECN_MODE_ACCECN
 #define cc_has_ecn(sk) tcp_ecn_mode_any(tcp_sk(sk))

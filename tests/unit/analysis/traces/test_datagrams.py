@@ -54,6 +54,7 @@ def _replace_by_datagrams(trial: Path) -> None:
     write_table(trial, "flows", flows)
 
 
+@pytest.mark.slow
 def test_tshark_reads_udp_of_the_right_length(chosen: Selection, tmp_path: Path) -> None:
     need_program("tshark")
     path = tmp_path / "packets.pcapng"
@@ -80,6 +81,7 @@ def test_headers_of_both_kinds_in_one_batch(chosen: Selection) -> None:
         assert len(frames.frame(n)) == int(cards["packet_bytes"][n] - cards["payload_bytes"][n])
 
 
+@pytest.mark.slow
 def test_int_reports_carry_udp(chosen: Selection, tmp_path: Path) -> None:
     path = tmp_path / "reports.pcapng"
     write_int_xd(chosen, path)
@@ -93,6 +95,7 @@ def test_int_reports_carry_udp(chosen: Selection, tmp_path: Path) -> None:
         assert udp == struct.pack(">HHHH", 10_003, 5201, cards["payload_bytes"][n] + 8, 0)
 
 
+@pytest.mark.slow
 def test_the_dissector_of_reports_takes_their_packets_for_whole(
     chosen: Selection, tmp_path: Path
 ) -> None:
