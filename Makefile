@@ -202,17 +202,13 @@ equivalence: setup virtual ## the same shares on two testbeds? (2 h; FIRST=, SEC
 	done; exit $$status
 
 .PHONY: bench
-bench: test-venv build ## measured speed and memory (root; 15 min; FULL=1: and a panel; AGAINST=COMMIT: in turns)
-	$(BIN)/nashbed bench all --out $(BENCH) $(if $(FULL),--full) --machine "$(MACHINE)" \
+bench: test-venv build ## measured speed and memory (root; 10 min; AGAINST=COMMIT: in turns)
+	$(BIN)/nashbed bench all --out $(BENCH) --machine "$(MACHINE)" \
 		$(addprefix --part ,$(PARTS)) $(if $(AGAINST),--against $(AGAINST))
 
 .PHONY: speed
 speed: venv ## write the documents' tables of measured speed (5 s)
 	$(BIN)/nashbed bench table $(SPEED)
-
-.PHONY: growth
-growth: venv build ## measure how cost grows with lanes, flows and postcards, and draw it (10 min)
-	$(BIN)/nashbed bench growth --plot controlplane/bench/growth.png
 
 ##@ Set up, step by step
 

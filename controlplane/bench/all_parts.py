@@ -16,12 +16,9 @@ from ..machine.host import facts
 from ..machine.process import command
 from .startup import nashbed_command
 
-PARTS = (
-    "startup", "replay", "virtual", "cluster", "forward", "cpu", "lanes", "panel", "analysis",
-    "timestamps",
-)  # fmt: skip
+PARTS = ("startup", "replay", "virtual", "cluster", "lanes", "analysis")
 
-IN_REAL_TIME = ("forward", "cpu", "lanes", "panel")
+IN_REAL_TIME = ("lanes",)
 
 
 class PartAnswer(ContractModel, extra="ignore"):
@@ -42,12 +39,11 @@ Call = Callable[[Sequence[str]], PartAnswer]
 """Runs `nashbed bench` with these words."""
 
 
-def words_of(parts: Sequence[str], full: bool, wait: bool = False) -> list[tuple[str, ...]]:
+def words_of(parts: Sequence[str], wait: bool = False) -> list[tuple[str, ...]]:
     """The words of parts after `nashbed bench`.
 
     Args:
         parts: Which ones; none: all.
-        full: Run the published panel instead of projecting it.
         wait: Have those that need the machine for themselves wait for others.
 
     Raises:
@@ -57,8 +53,6 @@ def words_of(parts: Sequence[str], full: bool, wait: bool = False) -> list[tuple
     if unknown:
         raise ConfigError(f"--part {min(unknown)}: must be one of {', '.join(PARTS)}")
     options = dict.fromkeys(IN_REAL_TIME, ("--wait",)) if wait else {}
-    if full:
-        options["panel"] = ("--full", *options.get("panel", ()))
     return [(part, *options.get(part, ())) for part in PARTS if part in (parts or PARTS)]
 
 

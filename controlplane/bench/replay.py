@@ -21,18 +21,15 @@ from ..machine.log import ShowStep
 from ..machine.paths import REPLAY, built, spec
 from ..store.staging import scratch_folder
 from ..targets.dpdk import replay_config
-from . import simple_switch
 
 RATE_BPS = 10**9
 BUFFER_BYTES = 10**7
 """Two BDP at 1 Gbit/s and 40 ms: packets that have stood in it are in no cache any more."""
 TARGET_MPPS = 2.0
-TARGET_RATIO = 20.0
 TARGET_SHARE = 0.9
 """Wanted of each further core; two packet loops are then 1.8 times as fast as one."""
 MOST_TIME = {"red": 1.1, "codel": 1.1, "fq_codel": 1.3, "dualpi2": 1.3}
 """Wanted of disciplines: the time that a packet takes, over drop-tail's."""
-OVER = 25
 BURST = 32
 
 
@@ -162,51 +159,6 @@ def bench_disciplines(
             detail=f"time of a packet over drop-tail's, in turns; {how}",
         )
         for name, values in speeds.items()
-    )
-
-
-def bench_against_simple_switch(
-    packets: int,
-    repetitions: int,
-    flows: int,
-    pipeline: Pipeline,
-    show_step: ShowStep,
-) -> tuple[Benchmark, ...]:
-    """The same packets through bmv2's simple_switch, in turns, each on one core.
-
-    Args:
-        packets: Packets of each repetition of simple_switch; ours has `OVER` times as many.
-        repetitions: How often.
-        flows: Flows that they belong to; at most 4096.
-        pipeline: How ours runs the P4 program.
-        show_step: Called before each turn.
-
-    Raises:
-        NashbedError: One of them did not start, or refused.
-    """
-    core = max(os.sched_getaffinity(0))
-    ours, theirs = [], []
-    for turn in range(repetitions):
-        show_step("against simple_switch", turn, repetitions)
-        with scratch_folder("bench") as folder:
-            theirs.append(simple_switch.measure(folder, packets, flows, core))
-        ours.append(_once(OVER * packets, flows, BURST, pipeline).mpps)
-    ratios = tuple(a / b for a, b in zip(ours, theirs, strict=True))
-    how = f"{packets} packets of {flows} flows"
-    return (
-        Benchmark(
-            name="simple_switch_mpps",
-            unit="million packets per second",
-            values=tuple(theirs),
-            detail=f"bmv2 on one core, {how} from a capture, no rate set",
-        ),
-        Benchmark(
-            name="replay_over_simple_switch",
-            unit="",
-            values=ratios,
-            wanted=TARGET_RATIO,
-            detail=f"replay_mpps over simple_switch_mpps, in turns; ours with {OVER} times as many",
-        ),
     )
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ..config import Loaded
-from ..contract.errors import ConfigError, NashbedError
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.host.runs import id_of
 from ..machine.host.session import MakeSession, Session, SessionRequest
-from ..machine.log import close_log, log_to
 from ..machine.sessions import local_session
 
 LOG = logging.getLogger(__name__)
@@ -54,36 +52,6 @@ class BenchSite:
         path = self.folder / f"turn{next(self._numbers):02d}"
         path.mkdir()
         return path
-
-    def require_own_bottleneck(self, measured: str) -> None:
-        """Raise ConfigError unless the data plane is the bottleneck, in real time.
-
-        Args:
-            measured: What would be measured, as a sentence begins: `this is measured`.
-        """
-        if self.bed.switch is not None:
-            raise ConfigError(
-                f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} on testbeds "
-                "whose bottleneck is the data plane; choose a testbed without `switch`"
-            )
-        if self.bed.is_virtual:
-            raise ConfigError(
-                f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} in real time; "
-                "choose a testbed of target dpdk"
-            )
-
-    @contextmanager
-    def logged(self) -> Iterator[None]:
-        """Keep a log of everything that is done meanwhile."""
-        handler = log_to(self.folder / "bench.log")
-        try:
-            yield
-        except BaseException as error:
-            unknown = not isinstance(error, NashbedError)
-            LOG.error("measurement ended: %s", error, exc_info=unknown)
-            raise
-        finally:
-            close_log(handler)
 
     def session(self, lanes: int, window_bytes: int, groups: int = 1) -> Session:
         """A new session.

@@ -124,13 +124,10 @@ OF_PART: Mapping[str, Kind] = {
     "replay": LOOP,
     "cluster": LOOP,
     "virtual": TCP,
-    "forward": TCP,
-    "cpu": TCP,
     "lanes": TCP,
     "analysis": MEMORY,
-    "timestamps": MEMORY,
 }
-"""Part -> what is most like its work; `panel` is as fast as the clock."""
+"""Part -> what is most like its work."""
 
 
 def with_yardstick(

@@ -27,7 +27,6 @@ from pathlib import Path
 
 from ..contract.errors import ConfigError, HostError
 from ..contract.testbed import Testbed
-from ..machine.host.programs import TESTPMD
 from ..machine.host.session import PathEnds, Session
 from ..machine.paths import PKTGEN_SCRIPT
 from .load import Burst, BurstStep, Load, OwnLoad
@@ -35,6 +34,7 @@ from .probe import Prober
 
 LOG = logging.getLogger(__name__)
 START_S = 30.0
+TESTPMD = "dpdk-testpmd"
 TESTPMD_STEP_S = 0.1
 """More than testpmd needs to stop and to start again."""
 _SENT = re.compile(r"NIC statistics for port 0 .*?TX-packets: (\d+)", re.S)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from nashbed.files import quantity, read_testbed, work_folder
-from nashbed.planning import plan as planned_run
-from nashbed.running import start
 
-from ..bench import against, all_parts, simple_switch
-from ..bench.cpu import bench_cpu, cpu_traffic
-from ..bench.forward import bench_forward
-from ..bench.growth import Series, by_flows, by_lanes, by_postcards
+from ..bench import against, all_parts
 from ..bench.lanes import bench_lanes
-from ..bench.panel import PANEL, of_run, projected
 from ..bench.replay import (
     Pipeline,
-    bench_against_simple_switch,
     bench_disciplines,
     bench_loops,
     bench_replay,
@@ -37,19 +28,16 @@ from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
 from ..contract.benchmark import BenchAnswer, Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError, need_extra
-from ..contract.model import JsonAnswer
-from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.log import ShowStep
 from ..machine.paths import MEASURED
 from ..machine.sessions import check_host
 from ..store.staging import write_whole
-from .bench_text import SPEED, benchmarks_text, growth_text, speed_table
+from .bench_text import SPEED, benchmarks_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import AsJson, Results, TestbedName, answer, new_app
-from .run import carry_out
-from .where import Wait, machine_for, waiting
+from .options import AsJson, TestbedName, answer, new_app
+from .where import Wait, machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[
@@ -86,12 +74,6 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
     burst: Annotated[int, typer.Option(min=1, max=64, help="Packets that arrive at once.")] = 32,
-    against: Annotated[
-        bool,
-        typer.Option(
-            "--simple-switch/--alone", help="Compare with simple_switch where it is installed."
-        ),
-    ] = True,
     pipeline: Annotated[Pipeline, typer.Option(help="How the P4 program is run.")] = Pipeline.AUTO,
     loops: Annotated[
         int,
@@ -104,8 +86,7 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> int:
     """Packets through the whole path in memory, on one core; with --loops also on several.
 
-    P4 ingress, queue, P4 egress and postcard. Where simple_switch is on PATH, the same packets go
-    through it as well, in turns.
+    P4 ingress, queue, P4 egress and postcard.
     """
 
     def measure(show_step: ShowStep) -> Iterator[Benchmark]:
@@ -115,25 +96,8 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
             yield from bench_disciplines(*each, show_step, pipeline)
         if loops > 1:
             yield from bench_loops(*each, loops, show_step, pipeline)
-        if against:
-            yield from _against_simple_switch(flows, pipeline, show_step)
 
     return _answer("replay", measure, as_json)
-
-
-def _against_simple_switch(
-    flows: int, pipeline: Pipeline, show_step: ShowStep
-) -> tuple[Benchmark, ...]:
-    if not simple_switch.available():
-        _say("simple_switch is not on PATH: it is not compared (see `nashbed doctor`)")
-        return ()
-    if flows > simple_switch.MAX_FLOWS:
-        _say(
-            f"simple_switch has {simple_switch.MAX_FLOWS} flow entries: it is not compared; "
-            "use fewer --flows"
-        )
-        return ()
-    return bench_against_simple_switch(40_000, 3, flows, pipeline, show_step)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
@@ -150,19 +114,6 @@ def analysis(
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     return _answer("analysis", lambda _: bench_analysis(postcards, repetitions, folder), as_json)
-
-
-@app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
-def timestamps(
-    packets: Annotated[int, typer.Option(min=1000, help="Packets in each capture.")] = 4_000_000,
-    repetitions: Repetitions = 3,
-    folder: Folder = None,
-    as_json: AsJson = False,
-) -> int:
-    """Captures on disk to time stamps, each format, on one core."""
-    from ..bench.timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
-
-    return _answer("timestamps", lambda _: bench_timestamps(packets, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
@@ -201,31 +152,6 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     with machine_for(bed.model, "nashbed bench lanes", wait):
         check_machine(bed, what)
         return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions), as_json)
-
-
-@app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
-def forward(
-    testbed: TestbedName = "embedded",
-    flows: Annotated[int, typer.Option(min=1, max=1000, help="CUBIC flows.")] = 4,
-    repetitions: Repetitions = 5,
-    seconds: Seconds = 5.0,
-    warmup: Warmup = 2.0,
-    wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
-    """Kernel TCP through bottleneck and dpdk-testpmd, in turns.
-
-    It runs as root.
-    """
-    bed = read_testbed(testbed)
-    held = machine_for(bed.model, "nashbed bench forward", wait)
-    with held, work_folder() as folder:
-        site = BenchSite(bed, folder)
-        return _answer(
-            "forward",
-            lambda show_step: bench_forward(site, flows, repetitions, seconds, warmup, show_step),
-            as_json,
-        )
 
 
 @app.command(epilog="Example: nashbed bench virtual --repetitions 1 --profile")
@@ -282,107 +208,12 @@ def cluster(
         )
 
 
-@app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
-def cpu(  # noqa: PLR0913, PLR0917 - one argument for each option
-    testbed: TestbedName = "embedded",
-    lanes: Annotated[int, typer.Option(min=1, max=MAX_LANES, help="Lanes side by side.")] = 6,
-    rate: Annotated[str, typer.Option(help="Rate of each lane.")] = "50mbit",
-    flows: Annotated[int, typer.Option(min=2, max=1000, help="Flows of each lane.")] = 4,
-    repetitions: Repetitions = 3,
-    seconds: Seconds = 10.0,
-    wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
-    """Processor time per packet of packet loop and generators.
-
-    It is measured in real lanes, as root.
-    """
-    bed = read_testbed(testbed)
-    traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
-    held = machine_for(bed.model, "nashbed bench cpu", wait)
-    with held, work_folder() as folder:
-        site = BenchSite(bed, folder)
-        return _answer(
-            "cpu", lambda show_step: bench_cpu(site, traffic, repetitions, show_step), as_json
-        )
-
-
-@app.command(epilog="Example: nashbed bench panel --full --out results")
-def panel(
-    testbed: TestbedName = "embedded",
-    full: Annotated[
-        bool, typer.Option("--full", help="Run it; otherwise it is only planned.")
-    ] = False,
-    out: Results = Path("results"),
-    wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
-    """The panel of Srivastava 2023: planned, or run with --full.
-
-    It is the one at 50 Mbit/s and 40 ms, by adaptive search; a run takes 20 min.
-    """
-    benchmarks: tuple[Benchmark, ...] = (projected(planned_run(PANEL, testbed)),)
-    if full:
-        with waiting(wait) as on_wait:
-            running = start(PANEL, testbed, out, on_wait=on_wait)
-        begun = time.monotonic()
-        carry_out(running)
-        seconds = time.monotonic() - begun
-        run = running.finish()
-        trials = sum(trial.valid for trial in run.trials)
-        benchmarks += of_run(run.path, run.scenario, trials, seconds)
-        _say(f"run directory: {run.path} (`nashbed report` builds its report)")
-    return _answer("panel", lambda _: benchmarks, as_json)
-
-
-class GrowthAnswer(JsonAnswer):
-    """What `nashbed bench growth` answers.
-
-    Attributes:
-        ok: True.
-        part: Which part of `nashbed bench` it is.
-        series: Each cost against its size.
-    """
-
-    ok: bool = True
-    part: str = "growth"
-    series: tuple[Series, ...]
-
-
-@app.command(epilog="Example: nashbed bench growth --plot growth.png")
-def growth(
-    testbed: TestbedName = "embedded",
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it (png, svg, pdf).")] = None,
-    folder: Folder = None,
-    wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
-    """Cost by lanes, flows and postcards (5 min, as root).
-
-    1 to 64 lanes, 10 to 5,000 flows, 10^5 to 10^8 postcards.
-    """
-    from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
-
-    bed = read_testbed(testbed)
-    held = machine_for(bed.model, "nashbed bench growth", wait)
-    with held, work_folder() as work, step_display() as show_step:
-        series = by_lanes(BenchSite(bed, work), show_step)
-        series += by_flows(show_step)
-        series += by_postcards(bench_analysis, folder, show_step)
-    if plot is not None:
-        from nashbed.analysis.figures.growth import draw_growth  # noqa: PLC0415 - slow to import
-
-        draw_growth([asdict(each) for each in series], plot)
-    answer(GrowthAnswer(series=tuple(series)), as_json, growth_text(series))
-    return EXIT_OK
-
-
 @app.command(
     name="all",
     epilog="Examples: nashbed bench all --out build/bench.json; "
     "nashbed bench all --part virtual --against HEAD~9",
 )
-def every_part(  # noqa: PLR0913, PLR0917 - one argument for each option
+def every_part(
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON there, too.")] = None,
     parts: Annotated[
         list[str] | None,
@@ -393,9 +224,6 @@ def every_part(  # noqa: PLR0913, PLR0917 - one argument for each option
     machine: Annotated[
         str, typer.Option(help="What the machine is called.", show_default="its host name")
     ] = "",
-    full: Annotated[
-        bool, typer.Option("--full", help="Run the panel instead of projecting it (20 min more).")
-    ] = False,
     old: Annotated[
         str | None,
         typer.Option(
@@ -408,11 +236,11 @@ def every_part(  # noqa: PLR0913, PLR0917 - one argument for each option
     wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
-    """Every part, one after the other (15 min, as root).
+    """Every part, one after the other (10 min, as root).
 
     The machine should be idle otherwise.
     """
-    words, here = all_parts.words_of(parts or (), full, wait), all_parts.this_machine(machine)
+    words, here = all_parts.words_of(parts or (), wait), all_parts.this_machine(machine)
     kept = all_parts.measured_before(out, here) if parts and out and not old else here
     measured = here
     with against.beside(old, turns) if old else nullcontext(all_parts.call) as run:

@@ -7,7 +7,6 @@ from fnmatch import fnmatch
 
 from rich.table import Table
 
-from ..bench.growth import Series
 from ..bench.profile import Profile
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from .console import as_text
@@ -48,16 +47,6 @@ def _profile_text(name: str, profile: Profile) -> str:
     parts = [f"  {percent:5.1f} %  {part}" for part, percent in profile.parts.items()]
     symbols = [f"  {each.percent:5.1f} %  {each.name} ({each.file})" for each in profile.symbols]
     lines = [f"\n{name}: processor time", *parts, "  of it, by function", *symbols]
-    return "\n".join(lines) + "\n"
-
-
-def growth_text(series: Sequence[Series]) -> str:
-    """Each series in a few lines."""
-    lines = []
-    for each in series:
-        lines.append(f"{each.label}, {each.y_label} by {each.x_label}:")
-        pairs = zip(each.x, each.y, strict=True)
-        lines.append("  " + "   ".join(f"{x:,}: {short(y)}" for x, y in pairs))
     return "\n".join(lines) + "\n"
 
 

@@ -25,23 +25,17 @@ static const char doc[] =
 enum {
 	OPTION_CONFIG = 256,
 	OPTION_CHECK,
-	OPTION_DEVICES,
 };
 
 static const struct argp_option option_table[] = {
 	{"config", OPTION_CONFIG, "FILE", 0, "the generated JSON configuration", 0},
 	{"check", OPTION_CHECK, NULL, 0, "read it, print the effective configuration, and end", 0},
-	{"devices", OPTION_DEVICES, NULL, 0,
-	 "print the EAL's arguments that open its ports, and end: with them another DPDK program "
-	 "opens the same ports",
-	 0},
 	{0},
 };
 
 struct options {
 	const char *config;
 	bool check;
-	bool devices;
 };
 
 static struct dataplane dataplane;
@@ -57,9 +51,6 @@ take_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_CHECK:
 		options->check = true;
-		return 0;
-	case OPTION_DEVICES:
-		options->devices = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unknown argument %.64s", value);
@@ -158,10 +149,6 @@ run(const struct options *o, struct failure *failure)
 
 	if (config_read(o->config, false, config, failure) < 0)
 		return -1;
-	if (o->devices)
-		eal_print_wires(config);
-	if (o->devices && !o->check)
-		return 0;
 	if (native_choose(config, &note, failure) < 0)
 		return -1;
 	wires_choose_stamps(config);

@@ -84,14 +84,6 @@ def test_check_prints_what_takes_effect(tmp_path: Path) -> None:
     assert json.loads(run.stdout) == GOOD
 
 
-def test_devices_are_what_another_dpdk_program_opens(tmp_path: Path) -> None:
-    run = check(tmp_path, json.dumps(GOOD), "--devices")
-    assert (run.returncode, run.stderr) == (0, "")
-    senders, receivers = run.stdout.splitlines()
-    assert senders.startswith("--vdev=net_af_xdp0,iface=nbs1,")
-    assert receivers.startswith("--")
-
-
 def test_each_packet_loop_has_devices_of_its_own(tmp_path: Path) -> None:
     two = GOOD | {
         "cores": [3, 1],
@@ -103,13 +95,6 @@ def test_each_packet_loop_has_devices_of_its_own(tmp_path: Path) -> None:
     run = check(tmp_path, json.dumps(two))
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(run.stdout) == two
-    devices = check(tmp_path, json.dumps(two), "--devices").stdout.splitlines()
-    assert [device.split(",")[:2] for device in devices] == [
-        ["--vdev=net_af_xdp0", "iface=nbs1"],
-        ["--vdev=net_af_xdp4", "iface=nbs3"],
-        ["--allow=0000:01:00.0"],
-        ["--allow=0000:02:00.0"],
-    ]
 
 
 def test_check_prints_the_hosts_role_too(tmp_path: Path) -> None:

@@ -12,15 +12,12 @@ from typing import Any
 
 from nashbed.controlplane.machine.host.counters import StrainCounts
 from nashbed.controlplane.machine.host.layout import Side
-from nashbed.controlplane.machine.host.programs import forwarder_event
 from nashbed.controlplane.machine.host.session import PathEnds, Session, require_running
 from nashbed.controlplane.machine.process.clock import SYSTEM_CLOCK, Clock
 from nashbed.controlplane.machine.process.command import Completed
 from nashbed.controlplane.machine.process.managed import Process
 
 ROOT = Path(__file__).resolve().parents[2]
-FORWARDER = "import time; print('Press enter to exit', flush=True); time.sleep(60)"
-"""What stands in for testpmd."""
 
 
 class FakeSession(Session):
@@ -53,13 +50,6 @@ class FakeSession(Session):
 
     def start_dataplane(self, config: Path) -> Process:
         return self._start("dataplane", "dataplane.py", config)
-
-    def start_forwarder(self, devices: Sequence[str]) -> Process:
-        self.calls.append(f"start testpmd {' '.join(devices)}")
-        args = [sys.executable, "-c", FORWARDER]
-        process = Process("testpmd", args, read_event=forwarder_event)
-        self.processes.append(process)
-        return process
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
         raise AssertionError("no fake runs a switch program")

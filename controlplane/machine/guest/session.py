@@ -298,10 +298,6 @@ class GuestSession(Session):
         """Never: the data plane is part of each guest."""
         raise InternalError("in virtual time the data plane is started by boot")
 
-    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
-        """Never: no program of this machine can take the data plane's place in a guest."""
-        raise InternalError("in virtual time there is no forwarder")
-
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
         """Never: no switch program can be the bottleneck of a guest."""
         raise InternalError("in virtual time there is no switch program")

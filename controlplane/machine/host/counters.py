@@ -149,37 +149,13 @@ def softnet_losses(text: str) -> dict[str, int]:
     return {"softnet_dropped": sum(each.dropped for each in read_backlogs(text).values())}
 
 
-@dataclass(frozen=True)
-class CpuTime:
-    """Processor time of a process, all its threads together, in steps of 10 ms.
-
-    Attributes:
-        user_ns: In its own code.
-        system_ns: In the kernel, for it; with what interrupted it there.
-    """
-
-    user_ns: int = 0
-    system_ns: int = 0
-
-    @property
-    def total_ns(self) -> int:
-        """Both."""
-        return self.user_ns + self.system_ns
-
-    def __add__(self, other: CpuTime) -> CpuTime:
-        return CpuTime(self.user_ns + other.user_ns, self.system_ns + other.system_ns)
-
-    def __sub__(self, other: CpuTime) -> CpuTime:
-        return CpuTime(self.user_ns - other.user_ns, self.system_ns - other.system_ns)
-
-
-def cpu_time(pid: int) -> CpuTime:
-    """Processor time of a process so far; nothing when there is none."""
+def _cpu_ns(pid: int) -> int:
+    """Processor time of a process so far, in steps of 10 ms; nothing when there is none."""
     try:
         times = psutil.Process(pid).cpu_times()
     except psutil.NoSuchProcess:
-        return CpuTime()
-    return CpuTime(round(times.user * 1e9), round(times.system * 1e9))
+        return 0
+    return round((times.user + times.system) * 1e9)
 
 
 def read_ticks(text: str | None = None) -> Ticks:
@@ -253,7 +229,7 @@ def read_kernel_counts() -> KernelCounts:
     """The counts as they are now."""
     return KernelCounts(
         read_backlogs(SOFTNET.read_text(encoding="utf-8")),
-        {core: cpu_time(pid).total_ns for core, pid in ksoftirqd().items()},
+        {core: _cpu_ns(pid) for core, pid in ksoftirqd().items()},
         read_ticks(),
     )
 

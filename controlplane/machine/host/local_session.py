@@ -26,8 +26,6 @@ from .nics import as_set, link_downs, look_at, plan_backlog, raise_backlog
 from .programs import (
     connect_switch,
     favour_group,
-    forwarder_command,
-    forwarder_event,
     switch_command,
 )
 from .runs import STATE_DIR, RunState, StateFile, admission, own_state
@@ -150,17 +148,6 @@ class LocalSession(Session):
         args = [str(built(DATAPLANE)), "--config", str(config)]
         log = self._run_dir / "dataplane.log"
         return self._start("dataplane", self.layout.dp, args, log)
-
-    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
-        """Start dpdk-testpmd in the data plane's namespace and place.
-
-        Raises:
-            HostError: It is not installed.
-        """
-        preflight.require_forwarder()
-        args = forwarder_command(self._testbed.dataplane, devices)
-        log = self._run_dir / "testpmd.log"
-        return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
         """Start the switch program in its namespace, off the packet loops' cores."""

@@ -14,7 +14,6 @@ from ..c_files.kernel_support import require_free_names
 from ..c_files.objects import ebpf_object
 from ..paths import CCA_LOADER, DATAPLANE, FLOWS, built
 from . import runs
-from .programs import TESTPMD
 
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
@@ -73,14 +72,6 @@ def require_capture() -> None:
     if shutil.which("tcpdump") is None:
         raise PrerequisiteError(
             "telemetry.capture needs tcpdump, which is not installed; `make setup`"
-        )
-
-
-def require_forwarder() -> None:
-    """Raise HostError when dpdk-testpmd is missing; only the comparison with it needs it."""
-    if shutil.which(TESTPMD) is None:
-        raise PrerequisiteError(
-            f"{TESTPMD}: not installed, and the comparison needs it; `apt install dpdk-dev`"
         )
 
 

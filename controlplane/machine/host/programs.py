@@ -1,8 +1,7 @@
 """Programs that are the bottleneck on this machine, or stand in for it.
 
 bmv2's simple_switch runs in a namespace of its own; the data plane may run once, to its end, as for
-a replay; dpdk-testpmd takes the data plane's place and forwards frames from one port to the other,
-untouched: what it carries is what ports, kernel and cores allow, a ceiling to compare with.
+a replay.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from ...contract.errors import (
 )
 from ...contract.messages.message import ErrorEvent, read_message
 from ...contract.messages.replay import EffectiveConfiguration
-from ...contract.model import JsonObject
-from ...contract.testbed import DataPlane, SwitchBmv2, Testbed
+from ...contract.testbed import SwitchBmv2, Testbed
 from ...store.staging import scratch_folder
 from ..process import command
 from ..process.clock import poll
@@ -42,14 +40,6 @@ from .layout import Layout
 CLONE_NEWNET = 0x40000000
 NETNS = Path("/run/netns")
 CONNECT_TIMEOUT_S = 1.0
-
-TESTPMD = "dpdk-testpmd"
-DESCRIPTORS = 4096
-BURST = 64
-BUFFERS = 32768
-"""Packet buffers: those that the rings of both ports hold, twice."""
-_FORWARDING = "Press enter to exit"
-
 REPLAY_TIMEOUT_S = 24 * 3600.0
 _ERRORS: dict[int, type[NashbedError]] = {
     EXIT_CONFIG: ConfigError,
@@ -163,39 +153,6 @@ def _settings(testbed: Testbed) -> SwitchBmv2:
     if not isinstance(testbed.switch, SwitchBmv2):
         raise InternalError(f"testbed {testbed.name!r} has no switch program on this machine")
     return testbed.switch
-
-
-def forwarder_command(dataplane: DataPlane, devices: Sequence[str]) -> list[str]:
-    """The command line of testpmd, like the data plane as far as a forwarder can be.
-
-    The same core for its loop, the same priority, memory, rings and bursts.
-
-    Args:
-        dataplane: Says which cores and which memory.
-        devices: The EAL's arguments that open the ports, as the data plane lists them.
-    """
-    memory = ("--in-memory",) if dataplane.huge_pages else ("--no-huge", "--no-shconf")
-    return [
-        *("nice", "-n", "-20"),
-        # Line by line although its output is no terminal: a line says that it forwards.
-        *("stdbuf", "-oL"),
-        *(TESTPMD, f"--lcores=0@{dataplane.service_core},1@{dataplane.cores[0]}", "--no-telemetry"),
-        *("-m", str(dataplane.memory.bytes // 2**20), *memory),
-        *(() if _any_pci(devices) else ("--no-pci", "--iova-mode=va")),
-        *devices,
-        *("--", "--forward-mode=io", "--nb-cores=1", f"--burst={BURST}"),
-        *(f"--rxd={DESCRIPTORS}", f"--txd={DESCRIPTORS}", f"--total-num-mbufs={BUFFERS}"),
-        *("--no-flush-rx", "--disable-link-check"),
-    ]
-
-
-def _any_pci(devices: Sequence[str]) -> bool:
-    return any(device.startswith("--allow=") for device in devices)
-
-
-def forwarder_event(line: str) -> JsonObject | None:
-    """The event in a line of its output: that it forwards packets."""
-    return {"event": "ready"} if line.startswith(_FORWARDING) else None
 
 
 def run_dataplane(args: Sequence[str]) -> Completed:

@@ -54,14 +54,6 @@ class Session(ABC):
         """Start the data plane with a configuration file."""
 
     @abstractmethod
-    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
-        """Start dpdk-testpmd in the data plane's place; its event `ready`: it forwards.
-
-        Args:
-            devices: The EAL's arguments that open the ports, as the data plane lists them.
-        """
-
-    @abstractmethod
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
         """Start the testbed's switch program with a compiled program."""
 

@@ -99,16 +99,6 @@ add_wires(struct arguments *a, const struct config *config)
 	}
 }
 
-void
-eal_print_wires(const struct config *config)
-{
-	struct arguments a = {0};
-
-	add_wires(&a, config);
-	for (int i = 0; i < a.n; i++)
-		puts(a.pointers[i]);
-}
-
 int
 eal_start(const struct config *config, struct failure *failure)
 {

@@ -14,7 +14,4 @@ int eal_start(const struct config *config, struct failure *failure);
 struct rte_mempool *eal_packet_pool(const struct config *config, uint32_t loop,
 				    struct failure *failure);
 
-/* Print the EAL's arguments that open the configured ports, one per line. */
-void eal_print_wires(const struct config *config);
-
 #endif

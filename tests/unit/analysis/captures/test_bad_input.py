@@ -142,6 +142,7 @@ def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:
     assert found == before[: len(found)]
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     name=st.sampled_from(sorted(GOOD)),

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.captures import Mark, Times, TimestampSource
+from nashbed.analysis.captures import Mark, Times, TimestampSource, frames, pcapng
 from nashbed.analysis.captures.detect import LEAST
 from nashbed.controlplane.store.errors import RunError
 from tests.support import timestamps as made
@@ -173,6 +174,29 @@ def test_pcapng_says_whether_the_frames_have_an_fcs(tmp: Path) -> None:
     data += made.pcapng_packet(made.EPOCH * 10**9, FRAME + trailer) * LEAST
     assert read(tmp, data) == ("exablaze", [(made.EPOCH, 1, 2**40)] * LEAST)
     assert TimestampSource(tmp / "capture").choice.fcs_bytes == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("exablaze", lambda times: wrapped([(s, made.exablaze(s, f)) for s, f in times])),
+        ("erf", lambda times: b"".join(made.erf(s, f, FRAME) for s, f in times)),
+        (
+            "pcapng",
+            lambda times: made.pcapng_section()
+            + made.pcapng_interface(0x80 | 32)
+            + b"".join(made.pcapng_packet(s << 32 | f, FRAME) for s, f in times),
+        ),
+    ],
+)
+def test_several_chunks(tmp: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: Any) -> None:
+    for module in (frames, pcapng):
+        monkeypatch.setattr(module, "CHUNK", LEAST + 1)
+    times = [(made.EPOCH + n, n) for n in range(3 * LEAST)]
+    told, found = read(tmp, data(times))
+    assert told == name
+    assert [each[:2] for each in found] == times
+    assert len(list(TimestampSource(tmp / "capture").chunks())) == 3
 
 
 @given(

@@ -78,6 +78,7 @@ def test_the_map_is_filled_and_has_lines() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_picture_is_not_empty(tmp_path) -> None:
     from matplotlib.image import imread
 

@@ -70,6 +70,7 @@ def test_two_groups_in_a_square() -> None:
     assert ax.get_xlim() == (-0.04, 1.04)
 
 
+@pytest.mark.slow
 def test_three_strategies_in_a_triangle() -> None:
     figure = draw_dynamics(found(table_of((4,), 3, lambda state: [[1.0, 2.0, 3.0]])))
     assert figure is not None

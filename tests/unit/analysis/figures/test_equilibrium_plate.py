@@ -58,6 +58,7 @@ def test_published_equilibria_are_crosses() -> None:
     assert lines_of(ax)[PUBLISHED].get_marker() == "x"
 
 
+@pytest.mark.slow
 def test_an_interval_is_a_bar_and_dotted_where_it_is_open() -> None:
     closed = row(5, 11, low=9, high=12, closed=True)
     (ax,) = drawn(closed).axes

@@ -60,6 +60,7 @@ def test_the_place_of_axes_has_no_more_digits_than_the_solver_repeats(tmp_path: 
     assert edges == pytest.approx([round(edge, 9) for edge in edges], abs=1e-15)
 
 
+@pytest.mark.slow
 def test_processes_beside_this_one_save_the_same_files(tmp_path: Path, whole: bytes) -> None:
     with style.house_style(), saving.saving_beside() as save:
         for name in NAMES:

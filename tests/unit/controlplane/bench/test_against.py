@@ -55,7 +55,7 @@ def test_a_part_that_fails_says_whose() -> None:
     def failing(part: Sequence[str]) -> PartAnswer:
         return PartAnswer(ok=False, error="not root")
 
-    answer = against.in_turns(1, lambda part: answers({"speed": 1.0}), failing, ["cpu"])
+    answer = against.in_turns(1, lambda part: answers({"speed": 1.0}), failing, ["lanes"])
     assert (answer.ok, answer.error) == (False, "old: not root")
 
 
@@ -118,7 +118,7 @@ def test_on_the_command_line(
 ) -> None:
     monkeypatch.setattr(against, "call", lambda part, before=(): answers({"x": 2.0}))
     out = scratch.parent / "ratios.json"
-    words = ["bench", "all", "--part", "cpu", "--out", str(out), "--against", "HEAD"]
+    words = ["bench", "all", "--part", "lanes", "--out", str(out), "--against", "HEAD"]
     assert cli([*words, "--turns", "2"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[1].split() == ["x_new_over_old", "1", "1", "1", "2"]

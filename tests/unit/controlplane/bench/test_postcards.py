@@ -27,13 +27,6 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["part"] == "analysis"
 
 
-def test_captures_are_timed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["bench", "timestamps", "--packets", "1000", "--repetitions", "1", "--dir"]
-    assert cli([*args, str(tmp_path), "--json"]) in (0, 20)
-    assert json.loads(capsys.readouterr().out)["part"] == "timestamps"
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_too_little_disk(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,7 @@ from typer.main import get_group
 
 ROOT = Path(__file__).resolve().parents[4]
 QUICKSTART = str(ROOT / "configs" / "scenarios" / "quickstart.yaml")
-BENCH_PARTS = ("startup", "replay", "analysis", "timestamps", "lanes", "forward", "cpu", "panel",
-               "growth", "all")  # fmt: skip
+BENCH_PARTS = ("startup", "replay", "virtual", "cluster", "lanes", "analysis", "all", "table")
 
 Capture = pytest.CaptureFixture[str]
 
@@ -58,6 +57,7 @@ print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "unwanted"),
     [

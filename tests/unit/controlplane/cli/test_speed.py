@@ -97,7 +97,7 @@ def test_documents_have_the_tables_of_what_is_committed() -> None:
 
 def test_what_is_committed_was_measured_at_commits() -> None:
     measured = read_machine(MEASURED)
-    assert {"forward", "replay", "startup", "virtual"} <= {each.part for each in measured.parts}
+    assert {"replay", "startup", "virtual"} <= {each.part for each in measured.parts}
     assert [each.part for each in measured.parts if each.error or len(each.commit) != 40] == []
 
 

@@ -44,8 +44,8 @@ def test_who_waits_says_for_whom_once(asked: list[str], testbed: Testbed, capsys
 def test_who_does_not_wait_says_nothing(
     asked: list[str], testbed: Testbed, capsys: Capture
 ) -> None:
-    with where.machine_for(testbed, "nashbed bench cpu", wait=False):
-        assert asked == ["nashbed bench cpu"]
+    with where.machine_for(testbed, "nashbed bench lanes", wait=False):
+        assert asked == ["nashbed bench lanes"]
     assert capsys.readouterr().err == ""
 
 

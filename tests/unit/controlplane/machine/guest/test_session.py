@@ -243,6 +243,7 @@ def test_closing_leaves_nothing(session: GuestSession) -> None:
         _ = session.scratch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_control_plane_leaves_no_guest(
     place: Path, tmp_path: Path, number: signal.Signals
@@ -301,8 +302,6 @@ def test_memory_is_more_than_flows_can_need(tmp_path: Path) -> None:
 def test_what_needs_another_machine_is_refused(session: GuestSession, tmp_path: Path) -> None:
     with pytest.raises(InternalError, match="by boot"):
         session.start_dataplane(tmp_path)
-    with pytest.raises(InternalError, match="no forwarder"):
-        session.start_forwarder(())
     with pytest.raises(InternalError, match="no switch program"):
         session.start_switch(tmp_path)
     with pytest.raises(HostError, match="pktgen: cannot send in virtual time"):
