@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import ip_of, spaced, tcp, tcp_key, udp, udp_key
 from tests.conformance.target import Count
@@ -33,6 +34,7 @@ def test_flows_are_told_apart_by_each_part_of_the_5_tuple(run: Run) -> None:
     assert list(outcome.postcards["flow"]) == [*range(7), *reversed(range(7))]
 
 
+@pytest.mark.slow
 def test_many_flows(run: Run) -> None:
     keys = [tcp_key(flow) for flow in range(600)]
     outcome = run(spaced([tcp(flow, 60) for flow in range(600)]), keys, Bottleneck())

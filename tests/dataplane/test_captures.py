@@ -218,6 +218,7 @@ fuzzed = settings(
 )
 
 
+@pytest.mark.slow
 @settings(fuzzed, max_examples=10)
 @given(st.integers(0, 2**32), st.integers(1, 300), forms, starts)
 def test_any_capture_is_as_the_model(
@@ -226,6 +227,7 @@ def test_any_capture_is_as_the_model(
     check_any(tmp_path, seed, n, form, start_ns)
 
 
+@pytest.mark.slow
 @settings(fuzzed, max_examples=4)
 @given(st.integers(0, 2**32), st.integers(1, 10_000), forms, starts)
 def test_many_captures_are_as_the_model(

@@ -62,6 +62,7 @@ def test_an_unknown_request_is_refused_with_those_there_are(session: GuestSessio
 CCAS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
 
+@pytest.mark.slow
 def test_ccas_are_in_a_guests_kernel_when_it_is_ready(tmp_path: Path) -> None:
     names = ("mine", "copy_of_mine")
     ccas = with_ccas(tmp_path, *names)

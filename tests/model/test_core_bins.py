@@ -132,6 +132,7 @@ def test_exact(
     assert dict(emitted) == by_brute_force(cards, bin_ns)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

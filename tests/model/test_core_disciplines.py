@@ -98,6 +98,7 @@ def test_every_packet_comes_out_once_and_in_order(lane: Lane, packets: list[Pack
     assert all(q.dropped and q.dequeue_ns == q.enqueue_ns for q in refused)
 
 
+@pytest.mark.slow
 @given(lanes(), LOADS)
 def test_marks_are_of_capable_packets_and_drops_have_a_reason(
     lane: Lane, packets: list[Packet]
@@ -110,6 +111,7 @@ def test_marks_are_of_capable_packets_and_drops_have_a_reason(
     assert all(q.reason in (DROP_EARLY, DROP_OVERFLOW) for q in out if q.dropped)
 
 
+@pytest.mark.slow
 @given(lanes(), LOADS)
 def test_the_line_is_never_idle_with_a_packet_in_the_queue(
     lane: Lane, packets: list[Packet]
@@ -145,6 +147,7 @@ def test_the_limit_holds_at_every_arrival(
         assert (stats.queue_packets if unit == "packets" else stats.queue_bytes) <= most
 
 
+@pytest.mark.slow
 @given(lanes(), LOADS)
 def test_the_same_packets_fare_the_same_again(lane: Lane, packets: list[Packet]) -> None:
     assert run(lane, packets) == run(lane, packets)

@@ -72,6 +72,7 @@ def test_every_packet_comes_once_and_when_the_model_says(
     assert Counter(out) == Counter(expected)
 
 
+@pytest.mark.slow
 @given(impairments(reorders=False), GAPS, SHARE)
 def test_nothing_overtakes_where_no_reordering_is_asked_for(
     impaired: Impaired, gaps: list[tuple[int, int]], loss_ppb: int

@@ -173,6 +173,7 @@ def fate_in_core(q: Queued) -> Fate:
     return (q.queue, q.own_queue_bytes, q.queue_bytes, q.dequeue_ns, q.mark, reason)
 
 
+@pytest.mark.slow
 @given(cases(), arrivals())
 def test_queues_are_the_plain_model_packet_by_packet(case: Case, packets: list[Arrival]) -> None:
     n = len(case.queues)
@@ -181,6 +182,7 @@ def test_queues_are_the_plain_model_packet_by_packet(case: Case, packets: list[A
     assert list(map(fate_in_core, got)) == list(map(fate_of, expected))
 
 
+@pytest.mark.slow
 @given(cases(("step", "codel", "red", "pie", None)), arrivals(60))
 def test_so_are_queues_with_disciplines(case: Case, packets: list[Arrival]) -> None:
     n = len(case.queues)
@@ -193,6 +195,7 @@ def began_ns(queued: Queued, size: int) -> int:
     return queued.dequeue_ns - size * BYTE_NS
 
 
+@pytest.mark.slow
 @given(cases(("codel", "red", "pie", "step", "fq_codel", None)), arrivals())
 def test_no_packet_overtakes_one_of_its_flow_and_queue(case: Case, packets: list[Arrival]) -> None:
     fared = pass_through(case.lane, packets, len(case.queues))
@@ -203,6 +206,7 @@ def test_no_packet_overtakes_one_of_its_flow_and_queue(case: Case, packets: list
             last[flow, q.queue] = q.dequeue_ns
 
 
+@pytest.mark.slow
 @given(cases(("codel", "dualpi2", "fq_codel", None)), arrivals())
 def test_neither_the_memory_nor_a_queue_is_ever_above_its_limit(
     case: Case, packets: list[Arrival]
@@ -221,6 +225,7 @@ def test_neither_the_memory_nor_a_queue_is_ever_above_its_limit(
         assert held[queue] <= (case.queues[queue].limit or inf)
 
 
+@pytest.mark.slow
 @given(cases(("codel", "red", "pie", "dualpi2", "fq_codel", None)), arrivals())
 def test_the_line_is_never_idle_with_a_packet_in_any_queue(
     case: Case, packets: list[Arrival]
@@ -235,6 +240,7 @@ def test_the_line_is_never_idle_with_a_packet_in_any_queue(
         free = q.dequeue_ns
 
 
+@pytest.mark.slow
 @given(cases(("codel", "fq_codel", None)), arrivals())
 def test_strict_priority_serves_no_queue_while_one_before_it_waits(
     case: Case, packets: list[Arrival]
@@ -248,6 +254,7 @@ def test_strict_priority_serves_no_queue_while_one_before_it_waits(
             assert not (other < queue and q.enqueue_ns < begin < later)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(1, 255), min_size=2, max_size=8),
     st.lists(st.tuples(st.integers(0, 7), SIZES), min_size=50, max_size=300),
@@ -276,6 +283,7 @@ def test_backlogged_queues_get_their_shares_within_a_quantum_and_a_packet(
         assert max(share) - min(share) < QUANTUM + largest / min(weights)
 
 
+@pytest.mark.slow
 def test_weights_are_shares_of_the_line() -> None:
     """Three queues that never run dry, weights 1, 2 and 5, packets of all sizes."""
     lane = Lane(RATE_BPS, 10**8).queues([Queue(1), Queue(2), Queue(5)])

@@ -60,6 +60,7 @@ def outcomes(config: Lane, arrivals: Arrivals) -> list[Outcome]:
     return [Outcome(each.dropped, each.dequeue_ns) for each in run(config, arrivals)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discipline", ["", "fifo"])
 @given(arrivals_, RATES, states_())
 def test_departures_are_the_integral_of_the_rate(
@@ -71,6 +72,7 @@ def test_departures_are_the_integral_of_the_rate(
     assert outcomes(config.discipline(discipline) if discipline else config, arrivals) == expected
 
 
+@pytest.mark.slow
 @given(arrivals_, RATES, states_(repeated=True), st.sampled_from([1, 77_777]))
 def test_rates_that_begin_anew(
     arrivals: Arrivals, rate: int, states: list[tuple[int, int, int]], more: int
@@ -82,6 +84,7 @@ def test_rates_that_begin_anew(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discipline", ["", "fifo"])
 @given(
     arrivals_,

@@ -74,6 +74,7 @@ def test_first_in_first_out_is_drop_tail(
     ] == expected
 
 
+@pytest.mark.slow
 @given(
     RATES,
     LIMITS,

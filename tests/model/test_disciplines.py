@@ -62,6 +62,7 @@ def test_postcards_say_what_the_model_does(
     assert sum(each.mark or each.reason == 1 for each in expected) > 20  # it did decide
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_a_users_own_is_loaded(tmp_path: Path) -> None:
     """The template drops nobody where its chance is 0, and is then drop-tail; else it does."""

@@ -309,6 +309,7 @@ def test_limits_and_overheads(tmp_path: Path, bottleneck: Bottleneck, name: str)
     assert check(form(name)(tmp_path, bottleneck, records), bottleneck, records) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arrivals", "counts", "name"),
     [

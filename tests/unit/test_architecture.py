@@ -123,6 +123,7 @@ def test_what_is_a_tool_is_told_in_the_documentation() -> None:
         assert f"`{command}`" in page
 
 
+@pytest.mark.slow
 def test_the_analysis_reads_contract_and_store_alone() -> None:
     others = {
         (module.name, name)
@@ -158,6 +159,7 @@ def test_only_one_room_starts_processes() -> None:
     assert users == set()
 
 
+@pytest.mark.slow
 def test_no_two_classes_of_a_room_share_a_name() -> None:
     places = defaultdict(list)
     for module in modules().values():

@@ -46,6 +46,7 @@ def test_a_conftest_that_acts_on_all_runs_all_below_it() -> None:
     assert set(touched_tests(["tests/conftest.py"])) == every
 
 
+@pytest.mark.slow
 def test_every_module_is_reached_by_a_test() -> None:
     rules = set(touched_tests([]))
     for module in modules().values():

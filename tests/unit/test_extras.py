@@ -59,6 +59,7 @@ def of_an_extra(module: str) -> bool:
     return "cluster" in words or words[-1] == "cluster_runs"
 
 
+@pytest.mark.slow
 def test_the_base_imports_nothing_of_the_extras() -> None:
     paths = [
         p.relative_to(ROOT) for f in ("controlplane", "analysis") for p in (ROOT / f).rglob("*.py")
@@ -101,6 +102,7 @@ def test_a_trial_runs_without_extras(tmp_path: Path) -> None:
     assert code == 0, said
 
 
+@pytest.mark.slow
 def test_who_wants_a_cluster_is_told_the_extra() -> None:
     quickstart = [str(ROOT / "configs" / "scenarios" / "quickstart.yaml"), "--testbed", "virtual"]
     told = commands(

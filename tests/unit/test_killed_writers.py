@@ -42,6 +42,7 @@ def writer() -> Iterator[Writer]:
         yield ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_writer_is_killed(place: str, moment: str, writer: Writer, tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ def _names_of_staging(module: Module) -> Iterator[str]:
             assert "staging" not in {alias.name for alias in node.names}, module.name
 
 
+@pytest.mark.slow
 def test_nobody_else_renames() -> None:
     others = {
         f"{module.name}:{node.lineno}"

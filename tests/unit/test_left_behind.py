@@ -45,6 +45,7 @@ def test_it(tmp_path):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "leaves", "workers"),
     [(KILLED, True, 0), (FORGOTTEN, True, 1), (TIDY, False, 0)],

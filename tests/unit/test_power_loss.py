@@ -114,6 +114,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         yield ask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_what_gets_its_name_is_on_the_disk(place: str, recorded: Recorded, tmp_path: Path) -> None:
     folder = tmp_path / "place"
@@ -145,6 +146,7 @@ def test_it_would_be_seen(recorded: Recorded, tmp_path: Path) -> None:
     assert f"{folder}/trials" in disk.lost()
 
 
+@pytest.mark.slow
 def test_what_a_disk_loses() -> None:
     aside, written = "/r/.t.0123abcd.tmp/t", ["mkdir {0}", "write {0}/a", "sync {0}/a", "sync {0}"]
     calls = [line.format(aside) for line in written]

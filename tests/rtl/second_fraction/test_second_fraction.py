@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.rtl.simulate import simulate
 
 DIVISOR = 5**9
@@ -18,5 +19,6 @@ def test_the_reciprocal_is_exact_for_every_time() -> None:
     assert LARGEST * (reciprocal * DIVISOR - 2**81) < 2**66
 
 
+@pytest.mark.slow
 def test_second_fraction(tmp_path: Path) -> None:
     simulate("second_fraction", "tests.rtl.second_fraction.checks", tmp_path / "sim")

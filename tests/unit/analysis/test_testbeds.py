@@ -57,6 +57,7 @@ def alike_everywhere(request: pytest.FixtureRequest) -> list[Comparisons]:
     return [compared(3, seed=seed) for seed in range(request.param)]
 
 
+@pytest.mark.slow
 def test_no_disagreement_is_hardly_ever_found(alike_everywhere: list[Comparisons]) -> None:
     """5 % of runs without one may raise a false alarm, and three standard errors."""
     runs = len(alike_everywhere)

@@ -59,6 +59,7 @@ def test_every_package_is_where_the_wheel_takes_it_from(monkeypatch: pytest.Monk
         assert (ROOT / place).is_dir()
 
 
+@pytest.mark.slow
 def test_what_is_laid_out_is_where_a_checkout_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

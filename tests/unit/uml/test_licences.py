@@ -44,6 +44,7 @@ def test_the_texts_of_both_are_there() -> None:
     assert "GNU GENERAL PUBLIC LICENSE" in (folder / "GPL-2.0-only.txt").read_text()
 
 
+@pytest.mark.slow
 def test_every_file_has_a_licence() -> None:
     """As REUSE has it: by its own first lines, or by REUSE.toml."""
     need_program("git")  # without it, what is built here counts as ours

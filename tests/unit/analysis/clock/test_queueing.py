@@ -142,6 +142,7 @@ def test_software_taps(run_copy: Path) -> None:
     assert abs(of_switch.drift) < 1e-12
 
 
+@pytest.mark.slow
 def test_hardware_taps_with_clocks_of_their_own(run_copy: Path) -> None:
     """Behind: 2.5 s off and 30 ppm fast, in Exablaze trailers. The ACKs align them: the queue of
     this run is never empty again once it has filled."""

@@ -72,6 +72,7 @@ def test_the_published_baselines(published: MeasuredMixes) -> None:
     assert round(100 * float(np.nanmedian(np.abs(noise))), 1) == 0.6
 
 
+@pytest.mark.slow
 def test_a_deep_buffer_has_not_settled(published: MeasuredMixes) -> None:
     shallow, deep = published.games[0], published.games[13]
     assert (shallow.buffer_bdp, deep.buffer_bdp) == (0.5, 50)

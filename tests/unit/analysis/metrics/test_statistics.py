@@ -109,6 +109,7 @@ def test_equivalence_without_enough() -> None:
     assert judged([once, enough, still])[1].verdict == "equivalent"
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.floats(0.1, 4))
 def test_equivalence_against_scipy(seed: int, n: int, m: int, margin: float) -> None:
     rng = np.random.default_rng(seed)

@@ -179,6 +179,7 @@ def test_the_flags_of_the_mixes_beside_it() -> None:
     assert found.flags == tuple(dict.fromkeys(f for flags in beside for f in flags)) != ()
 
 
+@pytest.mark.slow
 def test_planning_needs_no_large_library() -> None:
     code = (
         "import sys, nashbed.analysis.models.crossing;"

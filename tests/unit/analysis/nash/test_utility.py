@@ -45,6 +45,7 @@ def run_with(folder: Path, utility: Any) -> Path:
     return write_run(folder, duration="3s", equilibrium={"utility": utility})
 
 
+@pytest.mark.slow
 def test_delay_costs(tmp_path: Path) -> None:
     # 100 kbit/s for each ms of delay: a flow's utility is its throughput less 1e8 x delay (s).
     run = run_with(tmp_path / "run", {"delay_cost": "100kbit"})
@@ -97,6 +98,7 @@ def test_functions_are_checked(own: str, path: str, said: str) -> None:
         load_function(path, arguments=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsaved_figures")
 def test_three_strategies(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 2, "base_rtt": "40ms"}]

@@ -97,6 +97,7 @@ PACKETS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(PACKETS, st.integers(1, 9), st.integers(1, 40))
 def test_taking_bins_away_early_changes_nothing(
     packets: list[tuple[int, int, int, int, bool]], at_once: int, width: int

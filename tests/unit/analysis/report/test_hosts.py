@@ -63,6 +63,7 @@ def test_a_record_without_the_new_fields_is_read(whole_run: Path) -> None:
     assert TrialRecord.model_validate(told).kernel_load is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_the_page_shows_load_and_marks(run_copy: Path, tmp_path: Path) -> None:
     assert "Kernel load" not in text_of(build_report(run_copy, PAGE, tmp_path / "old"))

@@ -160,6 +160,7 @@ def test_acceptance(tmp_path: Path) -> None:
     assert all(json.dumps(r.model_dump(), allow_nan=False) for r in results)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_report_again_gives_the_same_bytes(whole_run: Path, tmp_path: Path) -> None:
     once, again = (build_report(whole_run, PAGE, tmp_path / name).parent for name in "ab")
@@ -171,6 +172,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_formats(tmp_path: Path) -> None:
     run = one_mix(tmp_path)
     folder = build_report(run, ("png",))
@@ -244,6 +246,7 @@ def test_mixes_that_decide_no_equilibrium_say_so(tmp_path: Path) -> None:
     assert "The measured mixes decide no equilibrium" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsaved_figures")
 def test_a_single_flow_alone(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
@@ -285,6 +288,7 @@ def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
     assert "One postcard in 10 was recorded" in text_of(build_report(run, PAGE))
 
 
+@pytest.mark.slow
 def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     raw = {**SCENARIO, "duration": "2s", "telemetry": {"postcards": {"bins": "10ms"}}}
     writer = RunWriter(tmp_path / "run", raw)

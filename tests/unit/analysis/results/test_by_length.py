@@ -107,6 +107,7 @@ def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) -> None:
     found = measures(tmp_path)
     figure = draw_equilibrium_by_length(found, lines(found.run.settings))

@@ -156,6 +156,7 @@ def run_of_five(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(writer.finish())
 
 
+@pytest.mark.slow
 def test_on_the_command_line(run_of_five: str, capsys: Capture) -> None:
     """A run against itself passes with a margin above its noise; two buffers do not."""
     args = ["compare", run_of_five, run_of_five, "--equivalence"]

@@ -47,6 +47,7 @@ def sharing(measures: RunMeasures) -> RunSharing:
     return share_run(measures)
 
 
+@pytest.mark.slow
 def test_what_queues_hold_and_get(measures: RunMeasures, sharing: RunSharing) -> None:
     assert [(mix.setting.label, len(mix.trials)) for mix in sharing.mixes] == [
         ("alpha0.25", 2), ("alpha2", 2),

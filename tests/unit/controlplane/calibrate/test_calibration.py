@@ -136,6 +136,7 @@ def test_the_numbers_are_what_the_path_is(calibrate: Calibrate) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("faults", "found"),
     [
@@ -166,6 +167,7 @@ def test_a_switch_without_a_standstill_is_no_lie(calibrate: Calibrate) -> None:
     assert "drop_point" not in missed(calibrate(Faults(first_leaves=True)))
 
 
+@pytest.mark.slow
 def test_a_disturbed_measurement_is_repeated(calibrate: Calibrate) -> None:
     certificate = calibrate(Faults(lost_frames=(3, 2)))
     assert certificate.passed

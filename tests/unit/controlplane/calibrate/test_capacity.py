@@ -335,6 +335,7 @@ def test_nothing_passed() -> None:
     assert (only.values, only.met) == ((0.0,), False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_root")
 def test_on_the_command_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

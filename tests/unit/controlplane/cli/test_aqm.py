@@ -56,6 +56,7 @@ def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> Non
     assert "memory: {dynamic_threshold: {alpha: 1}}" in text
 
 
+@pytest.mark.slow
 @needs_tool
 def test_the_template_of_a_memory_policy_is_one(folder: Path, capsys: Capture) -> None:
     """It is tried with four queues: the line stays busy, and it drops what exceeds a threshold."""
@@ -90,6 +91,7 @@ def test_what_is_no_policy(capsys: Capture, old: str, new: str, said: str) -> No
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @needs_tool
 def test_the_template_is_a_queue(capsys: Capture) -> None:
     assert run(["aqm", "check", write(), "--json"]) == 0
@@ -105,6 +107,7 @@ def test_the_template_is_a_queue(capsys: Capture) -> None:
     assert by_load["all of it, half ECN"]["marked"] > 0
 
 
+@pytest.mark.slow
 @needs_tool
 def test_the_table(capsys: Capture) -> None:
     assert run(["aqm", "check", write()]) == 0
@@ -114,6 +117,7 @@ def test_the_table(capsys: Capture) -> None:
     assert "chance: how often one that has waited longer is marked or dropped (5%; 0% to" in out
 
 
+@pytest.mark.slow
 @needs_tool
 @pytest.mark.parametrize(
     ("old", "new", "said"),
@@ -138,6 +142,7 @@ def test_what_is_no_queue(capsys: Capture, old: str, new: str, said: str) -> Non
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs_tool
 @pytest.mark.parametrize(
     ("old", "new", "said"),

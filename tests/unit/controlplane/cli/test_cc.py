@@ -52,6 +52,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("mbit") == 9
 
 
+@pytest.mark.slow
 @needs_simulator
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),

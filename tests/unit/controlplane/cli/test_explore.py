@@ -16,6 +16,7 @@ from tests.support.command import command
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow
 def test_it_serves_until_ctrl_c(whole_run: Path) -> None:
     with command("explore", str(whole_run), "--view", "#trial=x") as started:
         address = started.line_with("http://127.0.0.1:").strip()

@@ -88,6 +88,7 @@ def nashbed(*args: str, stdout: int, **environment: str) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 def test_a_full_device_is_one_line() -> None:
     with Path("/dev/full").open("wb") as full:
         done = nashbed("targets", stdout=full.fileno(), LC_ALL="C.UTF-8")
@@ -97,6 +98,7 @@ def test_a_full_device_is_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [

@@ -121,6 +121,7 @@ def wait_for_end(group: int) -> None:
     poll(lambda: has_ended(group) or None, 60, lambda: AssertionError(f"{group} runs on"))
 
 
+@pytest.mark.slow
 def test_jobs_are_submitted_work_and_are_cancelled(slurm: Path) -> None:
     with pytest.raises(KeyboardInterrupt), connected(cluster(jobs=2, cores=2)) as client:
         client.wait_for_workers(4, timeout=120)

@@ -201,6 +201,7 @@ def test_two_processes_install_it_once(client: GuestKernel, tmp_path: Path) -> N
     assert left() == [client.folder.name]
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_midway_leaves_no_kernel(client: GuestKernel, tmp_path: Path) -> None:
     process = installing(client, tmp_path / "data", "stop")
     await_unpacked(process)

@@ -130,6 +130,7 @@ def test_any_changed_byte_is_noticed_before_anything_is_written(
         assert names(Path(place)) == ["t"]
 
 
+@pytest.mark.slow
 @given(FOLDERS, FAR)
 @settings(deadline=None, max_examples=60)
 def test_a_parcel_cut_short_is_noticed(content: Content, cut: int) -> None:

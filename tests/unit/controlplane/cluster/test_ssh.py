@@ -75,6 +75,7 @@ def cluster(server: SshServer, tls: ClusterTls | None = None, **keys: Any) -> Cl
     return Cluster.model_validate({"name": "c", "ssh": ssh, "tls": tls})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_cluster_by_ssh(tmp_path: Path, encrypted: bool) -> None:
     tls = make_certificates(tmp_path / "lab") if encrypted else None

@@ -162,6 +162,7 @@ def test_a_trial_ends_when_it_is_long_enough_and_steady_three_times_in_a_row() -
     assert all(again[first:])
 
 
+@pytest.mark.slow
 def test_slow_drifts_do_not_end_a_trial() -> None:
     """Twenty points that go by exp(-t/600 s), cycles of 10.24 s, noise of a point."""
     runs = 20

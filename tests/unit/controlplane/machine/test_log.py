@@ -58,6 +58,7 @@ def test_the_runs_log_has_everything_whatever_is_shown(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_importing_configures_nothing() -> None:
     """Nobody who uses the packages as a library finds handlers or levels of ours."""
     script = (

@@ -152,6 +152,7 @@ def test_runs_of_earlier_versions_are_read_as_they_are(
     assert "2 trials sealed by an earlier version" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_damaged_trial_is_run_again(run: Path) -> None:
     zero_a_page(run / "trials" / FIRST / "flow_samples.parquet")
     whole = (run / "trials" / SECOND / SUMS).read_bytes()

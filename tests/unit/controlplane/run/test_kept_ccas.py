@@ -83,6 +83,7 @@ def test_a_run_keeps_a_copy_and_a_record(run: ActiveRun) -> None:
     assert facts.digest == run.ccas[0].digest
 
 
+@pytest.mark.slow
 def test_the_flows_are_told_and_the_object_is_on_the_record(run: ActiveRun) -> None:
     carry_out(run)
     (trial,) = run.directory.trials.iterdir()
@@ -128,6 +129,7 @@ class SessionThatLosesThem(SessionWithCcas):
         raise CcasLostError("nashbed-cc ended in mid-trial")
 
 
+@pytest.mark.slow
 def test_lost_ccas_end_the_run_at_once(run: ActiveRun) -> None:
     with pytest.raises(CcasLostError):
         execute(run, lambda _: None, ThisMachine(SessionThatLosesThem, lambda _: Path("x")))

@@ -99,6 +99,7 @@ def test_what_is_kept_is_a_run_directory(finished: RunDirectory, tmp_path: Path)
     assert again.digests == before.digests
 
 
+@pytest.mark.slow
 def test_a_lie_is_found_and_named(
     finished: RunDirectory, tmp_path: Path, monkeypatch: Monkey
 ) -> None:

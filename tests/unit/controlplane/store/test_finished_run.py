@@ -175,6 +175,7 @@ def test_rows_of_unknown_flows(run_copy: Path) -> None:
     assert "holds flow 10, but the trial has 4 flows" in only_damage(run_copy)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_random_bytes_as_a_table(run_copy: Path, noise: bytes) -> None:

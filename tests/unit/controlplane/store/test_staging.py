@@ -141,6 +141,7 @@ def test_without_locks_nothing_is_taken_for_stale(
     assert names(tmp_path) == [".t.0123abcd.tmp", "t"]
 
 
+@pytest.mark.slow
 def test_writers_and_cleaners_at_once_lose_nothing(tmp_path: Path) -> None:
     """Writers of one name clean up after one another all the time."""
     ended, failed = threading.Event(), list[BaseException]()

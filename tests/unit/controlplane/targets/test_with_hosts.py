@@ -211,6 +211,7 @@ def test_a_whole_run_on_a_switch_is_valid(tmp_path: Path, kind: list[FakeSwitch]
     assert set(manifest["ports"]) == set(PORTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [("loses", "no_other_loss: ring switch_telemetry 3"), ("malformed", "unshaped malformed_pa")],
@@ -224,6 +225,7 @@ def test_a_loss_at_the_switch_makes_a_trial_invalid(
     assert reason in record.invalid_reasons[0]
 
 
+@pytest.mark.slow
 def test_a_switch_that_dies_in_a_trial_ends_the_run(tmp_path: Path, kind: list[FakeSwitch]) -> None:
     run = planned(tmp_path)
     with pytest.raises(TargetError, match="switch: ended unexpectedly") as caught:

@@ -92,6 +92,7 @@ def test_the_sequence_of_postcards_wraps(tmp_path: Path, raw: np.ndarray) -> Non
     assert evidence_of(tmp_path, raw, 16).gaps.missing == 0
 
 
+@pytest.mark.slow
 @given(segments, st.integers(0, 2**32 - 1), st.integers(1, 10))
 def test_coverage_is_that_of_a_set_of_bytes(
     sent: list[tuple[int, int]], isn: int, piece: int

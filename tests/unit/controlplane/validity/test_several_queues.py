@@ -122,6 +122,7 @@ def depths_of(batch: PostcardBatch, *, counts_sent: bool, piece: int = 10**6) ->
     return depths
 
 
+@pytest.mark.slow
 @given(ARRIVALS, st.booleans(), st.integers(1, 50))
 def test_every_packet_met_what_its_postcards_say(
     arrivals: list[tuple[int, int, int]], counts_sent: bool, piece: int

@@ -90,6 +90,7 @@ def test_it_bears_one_percent_of_random_loss() -> None:
     assert run.utilisation > 0.7
 
 
+@pytest.mark.slow
 def test_it_probes_less_than_bbr3_does() -> None:
     """UP ends after an RTT with a queue, not when the bandwidth has stopped growing.
 
@@ -113,6 +114,7 @@ def mean_mbps_of_mix(of_ten: int) -> tuple[float, float]:
     return bbr2, cubic
 
 
+@pytest.mark.slow
 def test_more_cubic_flows_remain_at_its_equilibrium() -> None:
     """Mishra et al. (IMC 2022), figure 11: a BBRv2 flow gains while there are few of them."""
     few, cubic_with_few = mean_mbps_of_mix(2)

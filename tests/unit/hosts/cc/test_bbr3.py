@@ -130,6 +130,7 @@ def test_it_loses_little_in_a_shallow_buffer() -> None:
     assert run.flows[0].lost < 0.01 * run.flows[0].sent
 
 
+@pytest.mark.slow
 def test_against_cubic_the_first_flows_gain_and_the_last_do_not() -> None:
     """The shape of Mishra et al. (IMC 2022), figure 7: 10 flows, 100 Mbit/s, 40 ms, 2 BDP."""
     mean = {}

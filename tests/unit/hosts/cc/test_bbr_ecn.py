@@ -53,6 +53,7 @@ def test_two_rounds_with_half_their_segments_marked_end_startup(version: str) ->
     assert most[f"{version}_ecn"] < most[version]
 
 
+@pytest.mark.slow
 @BOTH
 def test_it_cruises_below_the_threshold(version: str) -> None:
     """What probes add to the queue is marked, and the bounds fall until nothing is."""

@@ -44,6 +44,7 @@ def test_marks_alone_hold_the_queue_near_the_threshold(mbps: float, rtt_ms: floa
     assert 0.3 * THRESHOLD < run.mean_queue_bytes < 1.2 * THRESHOLD
 
 
+@pytest.mark.slow
 def test_the_first_mark_halves_the_window_and_ends_slow_start() -> None:
     """Alpha begins with one: nothing is known of the path."""
     modes = [one.mode for one in record()]
@@ -114,6 +115,7 @@ def test_losses_halve_it_as_reno() -> None:
     assert rises / 50 == pytest.approx(1 / mean_rtt_s, rel=0.2)
 
 
+@pytest.mark.slow
 def test_marks_while_it_recovers_do_not_cut_twice() -> None:
     lossy = SimPath(100, 10, buffer_bdp=4, mark_bytes=THRESHOLD, loss_ppm=200)
     run = simulate(lossy, ["prague"], seconds=30, sample_ms=1)

@@ -66,6 +66,7 @@ def run_buffer(mbps: float, rtt_ms: float) -> float:
     return max(2 * SimPath(mbps, rtt_ms).bdp_bytes, 20 * 1514)
 
 
+@pytest.mark.slow
 def test_the_start_doubles_until_utility_falls_and_goes_back() -> None:
     rates = list(dict.fromkeys(one.bw for one in record() if one.mode == STARTING))
     assert all(later == 2 * earlier for earlier, later in pairwise(rates))

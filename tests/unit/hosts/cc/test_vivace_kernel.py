@@ -36,6 +36,7 @@ def test_one_flow_has_nine_tenths_of_the_link(mbps: float, rtt_ms: float) -> Non
     assert run.utilisation > 0.9
 
 
+@pytest.mark.slow
 def test_the_start_grows_by_a_half_and_goes_back() -> None:
     rates = rates_in(STARTING)
     assert rates[0] == INITIAL_RATE

@@ -33,6 +33,7 @@ def test_the_file_is_where_the_constants_are_from(result) -> None:
     assert len(result["left_out"]) == 7
 
 
+@pytest.mark.slow
 def test_unseen_panels_are_predicted_better_than_by_published_models(result, mixes) -> None:
     published = accuracy_by_buffer(mixes, [MODELS[name] for name in PUBLISHED])
     unseen = result["unseen"]["shares"]
@@ -50,6 +51,7 @@ def test_unseen_equilibria(result) -> None:
     assert found["within_3"] >= 0.8 * 49
 
 
+@pytest.mark.slow
 def test_the_model_of_today_errs_as_the_file_says(result, mixes) -> None:
     """Every 183rd of the mixes, so that a second does."""
     some = mixes[::183]

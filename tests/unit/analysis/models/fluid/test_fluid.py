@@ -64,6 +64,7 @@ kinds = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rate_mbps=st.floats(1, 1000),

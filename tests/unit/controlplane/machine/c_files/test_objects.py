@@ -88,6 +88,7 @@ def own(kind: Kind, folder: Path, text: str) -> CFile:
     return kind.read(folder / "mine.c")
 
 
+@pytest.mark.slow
 @each_kind
 def test_ones_own_is_compiled_once_and_alike_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -105,6 +106,7 @@ def test_ones_own_is_compiled_once_and_alike_everywhere(
     assert make(own(kind, tmp_path / "another", text)).digest == made.digest
 
 
+@pytest.mark.slow
 @each_kind
 def test_a_damaged_object_is_compiled_again(
     tmp_path: Path, kind: Kind, template: Path, make: Make, made_by: str

@@ -140,6 +140,7 @@ def test_a_clock_that_stands_still_is_told(server: FakeBfRt, switch: TofinoSwitc
         loaded(server, switch)
 
 
+@pytest.mark.slow
 def test_counts_are_read_from_all_pipes(server: FakeBfRt, switch: TofinoSwitch) -> None:
     loaded(server, switch)
     switch.program(lane_program())
