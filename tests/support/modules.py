@@ -80,7 +80,7 @@ def modules(tests: bool = False) -> dict[str, Module]:
 def imported(module: Module, runtime_only: bool = False) -> set[str]:
     """Names of all modules that a module imports; of ours those that hold what is imported."""
     names: set[str] = set()
-    for node in _statements(module.tree, runtime_only):
+    for node in statements(module.tree, runtime_only):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -88,13 +88,13 @@ def imported(module: Module, runtime_only: bool = False) -> set[str]:
     return names - {module.name}
 
 
-def _statements(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
+def statements(tree: ast.AST, runtime_only: bool = False) -> Iterator[ast.AST]:
     """Every statement, without what only type checkers see if so asked."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for node in getattr(tree, block, ()):
             if not (runtime_only and _is_for_types(node)):
                 yield node
-                yield from _statements(node, runtime_only)
+                yield from statements(node, runtime_only)
 
 
 def _is_for_types(node: ast.AST) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.support.modules import ROOT, parsed
+from tests.support.modules import ROOT, parsed, statements
 
 FOLDERS = ("analysis", "configs", "controlplane", "docs", "hosts", "p4src", "tests")
 SOURCES = ("py", "c", "h", "p4", "md", "lua", "v", "sv")
@@ -86,13 +86,15 @@ def prose(path: Path) -> str:
 
 def _of_python(path: Path) -> Iterator[str]:
     yield from COMMENT.findall((ROOT / path).read_text(encoding="utf-8"))
-    for node in ast.walk(parsed(ROOT / path)):
+    for node in statements(parsed(ROOT / path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
 
 
 def messages(path: Path) -> str:
     """The strings of a program, which may name files to its user."""
+    if not ROOTED.search((ROOT / path).read_text(encoding="utf-8")):
+        return ""
     nodes = ast.walk(parsed(ROOT / path))
     strings = (node.value for node in nodes if isinstance(node, ast.Constant))
     return "\n".join(each for each in strings if isinstance(each, str))
