@@ -130,7 +130,7 @@ class Comparisons:
         return f"testbeds {names} DISAGREE at {', '.join(self.disagreeing_settings)} ({told})"
 
     def answer(self) -> TestbedsAnswer:
-        """The same in JSON."""
+        """This comparison in JSON."""
         return TestbedsAnswer(
             testbeds={
                 name: TrialCounts(trials_valid=sum(r.valid for r in records), trials=len(records))

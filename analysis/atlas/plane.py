@@ -176,7 +176,7 @@ class MapAxis:
         return tuple(float(value) for value in values)
 
     def answer(self) -> AxisAnswer:
-        """The same in JSON."""
+        """This axis in JSON."""
         return AxisAnswer(
             quantity=self.kind.name,
             column=self.kind.column,
@@ -304,7 +304,7 @@ class MapPlane:
         return len(self.x.values) * len(self.y.values)
 
     def answer(self) -> PlaneAnswer:
-        """The same in JSON."""
+        """This plane in JSON."""
         fixed = {KINDS[name].column: value for name, value in self.fixed.items()}
         return PlaneAnswer(
             x=self.x.answer(),

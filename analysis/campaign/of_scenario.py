@@ -54,7 +54,7 @@ def campaign_of(
 
 
 def quick_campaign(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Campaign:
-    """The same without a simulation: where a game is only played, not measured."""
+    """A campaign without a simulation: where a game is only played, not measured."""
     return campaign_of(scenario, settings, at_once, quick_crossing)
 
 

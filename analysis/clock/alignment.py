@@ -75,7 +75,7 @@ class Alignment(ClockOffset, _TwoClocks):
         return Instants(self.reference, self.origin_s, ps - np.rint(correction).astype(np.int64))
 
     def inverted(self) -> Alignment:
-        """The same, seen from the other clock."""
+        """This alignment, seen from the other clock."""
         return Alignment(
             reference=self.other,
             other=self.reference,

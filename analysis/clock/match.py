@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same packets in two captures, by what no switch and no network card changes."""
+"""Matches the packets of two captures by what no switch and no network card changes."""
 
 from __future__ import annotations
 

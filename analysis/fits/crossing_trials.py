@@ -71,7 +71,7 @@ class Truth:
         return {v.state[0][1] for v in verdicts if v.equilibrium == "yes"}
 
     def coarse(self, step: int) -> Truth:
-        """The same curve as a game of fewer flows: of N/step, each for so many."""
+        """This curve as a game of fewer flows: of N/step, each for so many."""
         ends = tuple(end / step for end in self.crossings)
         parts = self.excess[::step], self.residual[::step]
         return Truth(self.key, self.flows // step, *parts, self.total, ends)

@@ -56,7 +56,7 @@ class Family:
 
     @property
     def opposite(self) -> Family:
-        """The same from the opposite start."""
+        """This family from the opposite start."""
         return replace(self, drift=-self.drift, fast=-self.fast)
 
     def course(self, cycles: int, rng: Rng) -> FloatArray:

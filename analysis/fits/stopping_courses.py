@@ -55,7 +55,7 @@ def of_fluid(rate_mbps: float, bdp: float, bbr: int, flows: int) -> list[FloatAr
 
 
 def of_run(path: Path) -> Iterator[tuple[str, list[FloatArray]]]:
-    """The same of each mix of a run."""
+    """The courses of each mix of a run."""
     found: dict[str, list[FloatArray]] = defaultdict(list)
     for trial in open_run(path).valid_trials:
         (mix,) = trial.record.mix

@@ -20,7 +20,7 @@ LEAST_NS = NS_PER_S
 
 
 class Starvation(NamedTuple):
-    """Of each flow.
+    """Whether and how long each flow starved.
 
     Attributes:
         share: Share of the time in which it starves, shape (F,).

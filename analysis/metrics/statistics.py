@@ -57,12 +57,12 @@ class Estimate:
     points: tuple[float, ...] = ()
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit."""
+        """This estimate in another unit."""
         half = None if self.half_width is None else self.half_width * factor
         return Estimate(self.mean * factor, self.n, half, tuple(p * factor for p in self.points))
 
     def answer(self) -> EstimateAnswer:
-        """The same in JSON."""
+        """This estimate in JSON."""
         return EstimateAnswer(mean=self.mean, n=self.n, ci95=self.half_width, points=self.points)
 
 

@@ -133,7 +133,7 @@ def whole_from_s(starts: Starts) -> float:
 
 
 def started_by_iperf3(game: Competition) -> Competition:
-    """The same, its flows started by iperf3 and each CCA measured over its own time.
+    """A game whose flows iperf3 starts, each CCA measured over its own time.
 
     Args:
         game: The game; its starts and its measured time play no part.

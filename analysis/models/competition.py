@@ -133,12 +133,12 @@ class Competition:
         return sum(kind.flows for kind in self.kinds if kind.cca == cca)
 
     def with_second(self, flows: int) -> Competition:
-        """The same game with another number of flows of the second kind among as many flows."""
+        """This game with another number of flows of the second kind among as many flows."""
         first = replace(self.first, flows=self.flows - flows)
         return replace(self, kinds=(first, replace(self.second, flows=flows)))
 
     def started(self, starts: Starts, measured_from_s: float = 0.0) -> Competition:
-        """The same game with other starts, measured from a time on.
+        """This game with other starts, measured from a time on.
 
         Raises:
             ModelError: One of these times is not before the end.
@@ -148,7 +148,7 @@ class Competition:
         return replace(self, kinds=(cubic, second), measured_from_s=measured_from_s)
 
     def limited(self, window_bytes: float | None) -> Competition:
-        """The same with another limit on what a flow may have in flight; None: no limit."""
+        """This game with another limit on what a flow may have in flight; None: no limit."""
         window = math.inf if window_bytes is None else window_bytes
         return replace(self, kinds=tuple(replace(k, window_bytes=window) for k in self.kinds))
 

@@ -88,7 +88,7 @@ class PredictedCrossing:
         return None if self.second is None else self.second / self.flows
 
     def answer(self) -> CrossingAnswer:
-        """The same in JSON."""
+        """This crossing in JSON."""
         within = None if self.low is None or self.high is None else (self.low, self.high)
         return CrossingAnswer(
             flows=self.flows,

@@ -73,7 +73,7 @@ def _rows_of_setting(scenario: Scenario, setting: Setting, mixes: Mixes) -> list
 
 
 def _long(mixes: Mixes, first: str) -> Mixes:
-    """The same mixes with a CCA ahead, over the second half of a long time."""
+    """Mixes with a CCA ahead, over the second half of a long time."""
     late = {name: 0.0 if name == first else AHEAD_S for name in (CUBIC, BBR)}
     starts = Starts(late[CUBIC], late[BBR], SPREAD_S)
     return lambda bbr: replace(mixes(bbr), duration_s=SETTLED_S).started(starts, SETTLED_S / 2)

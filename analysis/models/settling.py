@@ -193,7 +193,7 @@ class _Ensemble:
     cycle_s: float
 
     def without(self, seed: int) -> _Ensemble:
-        """The same with one seed left out."""
+        """This ensemble with one seed left out."""
         return replace(self, total=np.delete(self.total, seed, axis=1))
 
     @property

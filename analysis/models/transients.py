@@ -111,7 +111,7 @@ class SettingSettling:
         return max(self.mixes, key=_bias)
 
     def answer(self) -> SettlingAnswer:
-        """The same in JSON."""
+        """These transients in JSON."""
         low, high = self.range_s
         return SettlingAnswer(
             setting=self.setting.label,

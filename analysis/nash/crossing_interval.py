@@ -126,7 +126,7 @@ class FittedLead:
         return np.where(known, stdtr(np.where(known, self.freedom, 1.0), ratio), np.nan)
 
     def positive_at(self, places: FloatArray) -> FloatArray:
-        """The same at places between; by what mixes tell where that is of one crossing.
+        """How probably the lead is positive at places between; by the mixes where it crosses once.
 
         Args:
             places: In flows of the second strategy, any shape.
@@ -197,7 +197,7 @@ def lead_ends(table: PayoffTable) -> LeadEnds | None:
 def ends_of_leads(
     leads: Mapping[int, FloatArray], flows: int, places_per_flow: int = PLACES_PER_FLOW
 ) -> LeadEnds:
-    """The same from leads.
+    """Where the leads of mixes end.
 
     Args:
         leads: Flows of the second strategy (1 to N - 1) -> the lead in each trial of the mix.

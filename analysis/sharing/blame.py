@@ -37,7 +37,7 @@ class Blame:
     unexplained: int
 
     def among(self, of_party: IntArray, classes: int) -> FloatArray:
-        """The same by classes of parties: dropped bytes of the rows, split among the columns.
+        """By classes of parties: dropped bytes of the rows, split among the columns.
 
         Args:
             of_party: The class of each party, shape (P,).

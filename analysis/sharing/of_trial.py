@@ -157,7 +157,7 @@ def first_pass(measures: TrialMeasures) -> Outlook:
 
 
 def second_pass(measures: TrialMeasures) -> Iterator[Arrays]:
-    """The same chunks with all that a search for holders reads."""
+    """The trial's chunks with all that a search for holders reads."""
     return measures.trial.batches("postcards", READ, _rows(len(measures.strategy)))
 
 

@@ -75,7 +75,7 @@ def warning(cluster: Cluster) -> str:
 
 
 def at_scheduler(cluster: Cluster, address: str, role: Role) -> tuple[Cluster, ClusterTls | None]:
-    """The same of a scheduler that is started by hand.
+    """A cluster and its credentials where the scheduler is started by hand.
 
     Raises:
         ConfigError: As `reached` does.
@@ -180,7 +180,7 @@ def _check_files(tls: ClusterTls) -> None:
 
 
 def dask_security(tls: ClusterTls | None) -> Security | None:
-    """The same for Dask, in every role; None without TLS."""
+    """Credentials as Dask takes them, in every role; None without TLS."""
     if tls is None:
         return None
     ours: dict[str, str] = {}

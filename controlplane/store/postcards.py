@@ -152,7 +152,7 @@ class PostcardBatch:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns that there are."""
+        """Names of the columns that there are."""
         return [name for name, column in vars(self).items() if column is not None]
 
 

@@ -396,7 +396,7 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
 
 
 def _unread_of_reverse(trial: TrialMeasurement) -> list[str]:
-    """Of data that takes the way back: what was read against what was sent."""
+    """Compare what was read of data on the way back with what was sent."""
     slack, wrong = trial.attempt.trial.setting.largest_window_bytes, []
     for flow in trial.attempt.flows:
         sender, read = trial.sender.flows[flow.index], trial.sink.flows[flow.index].bytes

@@ -228,7 +228,7 @@ class MemoryDepth:
 
 
 class SeveralDepths:
-    """The same of several queues: what each packet met in its own, and in all of them together.
+    """What each packet met in its own of several queues, and in all of them together.
 
     Within a queue packets are served first in, first out, unless its discipline lets them overtake
     each other; then neither that queue nor all together can be judged.

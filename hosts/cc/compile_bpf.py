@@ -44,7 +44,7 @@ def command(clang: str, source: Path, output: str, options: list[str]) -> list[s
 
 
 def _paths(here: Path, source: Path) -> list[str]:
-    """The same source makes the same bytes wherever it lies."""
+    """Options that make the object's bytes independent of where its source lies."""
     folder = source.resolve().parent
     own = [f"-fdebug-prefix-map={folder}=."] if folder != here else []
     return [*own, f"-fdebug-prefix-map={here}=hosts/cc", "-fdebug-compilation-dir=."]

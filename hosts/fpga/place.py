@@ -109,7 +109,7 @@ def find_placer() -> str | None:
 
 
 def versions(placer: str) -> str:
-    """Of Yosys and nextpnr, as the table names them."""
+    """Versions of Yosys and nextpnr, as the table names them."""
     yosys = subprocess.run(["yosys", "-V"], check=True, capture_output=True, text=True)
     nextpnr = subprocess.run([placer, "--version"], check=True, capture_output=True, text=True)
     named = re.search(r"Version nextpnr-([\w.]+)", nextpnr.stdout + nextpnr.stderr)

@@ -245,7 +245,7 @@ def program_problem(kernel: GuestKernel) -> str:
 
 
 def listed_problem(kernel: GuestKernel) -> str:
-    """Likewise of the files in its list, which what earlier versions built does not have."""
+    """What is wrong with the files in a kernel's list, which earlier versions did not write."""
     try:
         sums = read_sums(kernel.folder)
     except (OSError, ValueError) as error:
