@@ -16,7 +16,6 @@ PACKAGES = {
     "busybox": "busybox-static",
     "chromium": "chromium",
     "clang": "clang",
-    "dpdk-testpmd": "dpdk-dev",
     "git": "git",
     "iverilog": "iverilog",
     "perf": "linux-perf",

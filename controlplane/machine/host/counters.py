@@ -155,7 +155,7 @@ def _cpu_ns(pid: int) -> int:
         times = psutil.Process(pid).cpu_times()
     except psutil.NoSuchProcess:
         return 0
-    return round((times.user + times.system) * 1e9)
+    return int((times.user + times.system) * 1e9)
 
 
 def read_ticks(text: str | None = None) -> Ticks:
