@@ -52,8 +52,8 @@ class PayoffTable:
         samples: State -> one payoff array for each valid repetition, shape (n, G, S).
         fair_share: What gains are related to, in the unit of the utility.
         unit: Unit of the utility.
-        pairs: Whether it is a game of each pair of strategies: a flow of a mix of two switches
-            between these alone.
+        pairs: Of a game of pairs the two strategies of each, as indices: a flow switches between
+            them alone. Empty: it is one game of all strategies.
     """
 
     strategies: tuple[str, ...]
@@ -62,7 +62,7 @@ class PayoffTable:
     samples: Mapping[State, NDArray[np.float64]]
     fair_share: float
     unit: str = "bit/s"
-    pairs: bool = False
+    pairs: frozenset[frozenset[int]] = frozenset()
 
     @property
     def means(self) -> dict[State, Payoffs]:
@@ -87,7 +87,7 @@ class PayoffTable:
     def moves(self, state: State) -> Iterator[Deviation]:
         """Every single flow's switch out of a state that the game knows."""
         for move in deviations(state):
-            if not self.pairs or _is_of_pair(state, move):
+            if not self.pairs or _players(state, move) in self.pairs:
                 yield move
 
 
@@ -127,10 +127,10 @@ def deviations(state: State) -> Iterator[Deviation]:
                 yield Deviation(group, leaves, joins, _moved(state, group, leaves, joins))
 
 
-def _is_of_pair(state: State, move: Deviation) -> bool:
-    """Whether a switch leads to no third strategy."""
-    present = sum(count > 0 for count in state[move.group])
-    return present == 1 or state[move.group][move.joins] > 0
+def _players(state: State, move: Deviation) -> frozenset[int]:
+    """The strategies of a mix, and the one that a flow of it would switch to."""
+    present = (strategy for strategy, count in enumerate(state[move.group]) if count)
+    return frozenset((*present, move.joins))
 
 
 def _moved(state: State, group: int, leaves: int, joins: int) -> State:

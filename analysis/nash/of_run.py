@@ -226,9 +226,16 @@ def _table(
         measures.group_sizes,
         {state: np.stack(list(values.values())) for state, values in samples.items()},
         measures.fair_share(setting),
-        pairs=isinstance(measures.run.scenario.sweep.mixes, PairMixes)
-        and len(measures.strategies) > 2,
+        pairs=_pairs(measures),
     )
+
+
+def _pairs(measures: RunMeasures) -> frozenset[frozenset[int]]:
+    """The pairs of a run of several games; none where all of its mixes are one game."""
+    mixes, names = measures.run.scenario.sweep.mixes, measures.strategies
+    if not isinstance(mixes, PairMixes) or len(names) < 3:
+        return frozenset()
+    return frozenset(frozenset(map(names.index, pair)) for pair in mixes.of(names))
 
 
 def _by_trial(

@@ -75,9 +75,14 @@ class PairEquilibria:
         states = [_state_text(named, self.flows, k) for k in self.equilibria]
         return headline_of(states, named, self.flows, self.ends, condition=self.condition)
 
+    @property
+    def game(self) -> str:
+        """What is played, e.g. `cubic against bbr`."""
+        return f"{self.first} against {self.second}"
+
     def text(self) -> str:
-        """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
-        return self.headline().line()
+        """In words, e.g. `cubic against bbr: 4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
+        return f"{self.game}: {self.headline().line()}"
 
 
 def equilibria_of_pairs(

@@ -141,11 +141,13 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
 def _headline(findings: Findings, equilibria: SettingEquilibria) -> JsonObject:
     """The equilibrium of a setting, and a sentence for each thing to know of that."""
     headline = equilibria.headline()
-    pairs = [pair.headline() for pair in equilibria.pairs] if equilibria.lists_pairs else []
+    pairs = equilibria.pairs if equilibria.lists_pairs else ()
     return {
         "setting": _setting_name(findings.summary.measures, equilibria.setting),
         "mix": headline.claim,
-        "pairs": [(pair.claim, " ".join(pair.facts())) for pair in pairs],
+        "pairs": [
+            (pair.game, pair.headline().claim, " ".join(pair.headline().facts())) for pair in pairs
+        ],
         "facts": [
             *headline.facts(),
             *_near(equilibria),

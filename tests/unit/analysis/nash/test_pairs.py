@@ -18,6 +18,7 @@ FLOWS = 10
 FAIR = 10.0
 CROSSINGS = {(0, 1): 6.0, (0, 2): -5.0, (1, 2): 20.0}
 """Flows of the second at which its lead ends: inside, before the line, behind it."""
+PAIRS = frozenset(map(frozenset, CROSSINGS))
 
 
 def state_of(first: int, second: int, k: int) -> State:
@@ -39,7 +40,7 @@ def table() -> PayoffTable:
             if k > 0:
                 payoffs[0, 0, pair[1]] = FAIR + lead / 2
             samples.setdefault(state_of(*pair, k), payoffs)
-    return PayoffTable(NAMES, ("main",), (FLOWS,), samples, FAIR, pairs=True)
+    return PayoffTable(NAMES, ("main",), (FLOWS,), samples, FAIR, pairs=PAIRS)
 
 
 def test_every_pair_is_a_game_of_its_own() -> None:
@@ -49,10 +50,10 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert inner.share_of_first == pytest.approx(0.4)
     assert inner.span_of_first is not None
     assert inner.span_of_first[0] <= 0.4 <= inner.span_of_first[1]
-    assert inner.text().startswith("4 cubic + 6 bbr (95 %: ")
+    assert inner.text().startswith("cubic against bbr: 4 cubic + 6 bbr (95 %: ")
     assert never.shares_of_first == [1.0]
     assert always.shares_of_first == [0.0]
-    assert always.text() == "10 copa (95 %: no other mix)"
+    assert always.text() == "bbr against copa: 10 copa (95 %: no other mix)"
 
 
 @pytest.mark.parametrize(("k", "pairs"), [(0, 0), (1, 1)])
@@ -66,7 +67,7 @@ def test_a_pair_says_its_condition_by_itself() -> None:
     pairs = equilibria_of_pairs(table(), lambda state: state != moving, "at 9 s")
     inner, never, always = pairs
     assert (inner.not_settled, inner.condition) == ((moving,), "at 9 s")
-    assert inner.text().startswith("at 9 s: 4 cubic + 6 bbr")
+    assert inner.text().startswith("cubic against bbr: at 9 s: 4 cubic + 6 bbr")
     assert (never.condition, always.condition) == ("", "")
     assert (pair_answer(inner).settled, pair_answer(inner).condition) == (False, "at 9 s")
     assert (pair_answer(never).settled, pair_answer(never).condition) == (True, None)
@@ -86,10 +87,20 @@ def test_the_game_of_a_pair_is_that_of_two_strategies() -> None:
 
 
 def test_nobody_leaves_for_a_third_strategy() -> None:
-    """But where all flows run one strategy, a flow may try any other."""
+    """But where all flows run one strategy, a flow may try each that it has a game against."""
     moves = {m.to for m in table().moves(state_of(0, 1, 5))}
     assert moves == {state_of(0, 1, 4), state_of(0, 1, 6)}
     assert len(list(table().moves(state_of(0, 1, 0)))) == 2
+
+
+def test_a_strategy_alone_is_judged_in_its_own_games_only() -> None:
+    """With `pairs: first` bbr and copa play no game, and so neither is undecided for want of it."""
+    first = frozenset({frozenset({0, 1}), frozenset({0, 2})})
+    verdicts = {v.state: v.equilibrium for v in judge_all(replace(table(), pairs=first))}
+    alone = [state_of(0, 1, 0), state_of(0, 1, FLOWS), state_of(0, 2, FLOWS)]
+    assert [verdicts[state] for state in alone] == ["no", "no", "no"]
+    only = replace(table(), pairs=frozenset({frozenset({0, 2})}))
+    assert judge_all(only)[0].equilibrium == "yes"
 
 
 def test_ranking() -> None:
