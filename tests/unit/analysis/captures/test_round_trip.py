@@ -183,9 +183,11 @@ def test_pcapng_says_whether_the_frames_have_an_fcs(tmp: Path) -> None:
         ("erf", lambda times: b"".join(made.erf(s, f, FRAME) for s, f in times)),
         (
             "pcapng",
-            lambda times: made.pcapng_section()
-            + made.pcapng_interface(0x80 | 32)
-            + b"".join(made.pcapng_packet(s << 32 | f, FRAME) for s, f in times),
+            lambda times: (
+                made.pcapng_section()
+                + made.pcapng_interface(0x80 | 32)
+                + b"".join(made.pcapng_packet(s << 32 | f, FRAME) for s, f in times)
+            ),
         ),
     ],
 )
