@@ -16,7 +16,18 @@ OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_t
 """How the names of those metrics end that are of all flows of a trial together."""
 
 
-class ThroughputBound(Place):
+class Bound(Place):
+    """A bound on a metric at the settings that it selects."""
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        low, high = getattr(self, "min", None), getattr(self, "max", None)
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"min: {low} is above max, {high}: nothing is within")
+        return self
+
+
+class ThroughputBound(Bound):
     """Mean per-flow throughput of one strategy at one mix.
 
     Attributes:
@@ -34,7 +45,7 @@ class ThroughputBound(Place):
     tolerance: Share
 
 
-class DelayBound(Place):
+class DelayBound(Bound):
     """Mean queueing delay of a setting, of one mix or over all its mixes.
 
     Attributes:
@@ -50,7 +61,7 @@ class DelayBound(Place):
     max: Duration
 
 
-class RttBound(Place):
+class RttBound(Bound):
     """RTT measured by the senders' kernels, averaged over one strategy's flows.
 
     Attributes:
@@ -68,7 +79,7 @@ class RttBound(Place):
     max: Duration | None = None
 
 
-class ShareBound(Place):
+class ShareBound(Bound):
     """Share of the throughput that all flows of one strategy have together.
 
     Attributes:
@@ -86,7 +97,7 @@ class ShareBound(Place):
     max: Share = Share(10**9)
 
 
-class LossBound(Place):
+class LossBound(Bound):
     """Share of the packets that the queue dropped or marked, or of the payload sent again.
 
     Attributes:
@@ -102,7 +113,7 @@ class LossBound(Place):
     max: Share = Share(10**9)
 
 
-class RatioBound(Place):
+class RatioBound(Bound):
     """Per-flow throughput of one strategy, divided by that of another.
 
     Attributes:
@@ -122,7 +133,7 @@ class RatioBound(Place):
     max: Annotated[float, Field(ge=0)] | None = None
 
 
-class CrossingBound(Place):
+class CrossingBound(Bound):
     """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
 
     Attributes:
@@ -136,7 +147,7 @@ class CrossingBound(Place):
     tolerance: Annotated[float, Field(ge=0)]
 
 
-class EquilibriumBound(Place):
+class EquilibriumBound(Bound):
     """Flows of one strategy at the equilibrium, judged on all that the measurement leaves open.
 
     With one flow group and two strategies the measurement gives an interval for where the lead
@@ -161,7 +172,7 @@ class EquilibriumBound(Place):
     max: Count = MAX_FLOWS
 
 
-class EquilibriumCountBound(Place):
+class EquilibriumCountBound(Bound):
     """How many mixes are equilibria.
 
     Attributes:
@@ -175,7 +186,7 @@ class EquilibriumCountBound(Place):
     max: Count = MAX_FLOWS
 
 
-class RttOrderBound(Place):
+class RttOrderBound(Bound):
     """Share of one strategy's flows that are among as many flows with the shortest base RTTs.
 
     At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
@@ -191,7 +202,7 @@ class RttOrderBound(Place):
     min: Share = Share(10**9)
 
 
-class TrafficBound(Place):
+class TrafficBound(Bound):
     """What such bounds have in common.
 
     Attributes:
@@ -273,7 +284,7 @@ class SlowdownBound(TrafficBound):
     max: Annotated[float, Field(ge=0)] | None = None
 
 
-class HarmBound(Place):
+class HarmBound(Bound):
     """The harm that flows of a strategy do to the victim of `mixes: {harm_to: ...}`.
 
     Attributes:

@@ -282,6 +282,21 @@ def test_a_key_of_another_bound_is_refused_with_the_keys_of_this_one() -> None:
     assert allowed.startswith("metric, strategy, mix, expect, tolerance, ")
 
 
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        ("metric: loss_rate, mix: {bbr: 1}, min: 5%, max: 1%", "min: 5% is above max, 1%"),
+        (
+            "metric: mean_rtt, strategy: bbr, mix: {bbr: 1}, min: 1s, max: 40ms",
+            "min: 1s is above max, 40ms",
+        ),
+        ("metric: equilibrium, strategy: bbr, min: 3, max: 2", "min: 3 is above max, 2"),
+    ],
+)
+def test_a_bound_that_nothing_meets(bound: str, text: str) -> None:
+    assert f"{text}: nothing is within" in message(f"{SCENARIO}\nacceptance: [{{{bound}}}]\n")
+
+
 def test_a_misspelt_key_is_not_also_missing() -> None:
     assert message(SCENARIO.replace("buffer:", "bufer:")).count("\n") == 0
 
