@@ -1,4 +1,4 @@
-"""Files, modules and headings that documents, comments and docstrings name are there."""
+"""Files, modules, headings and commands that documents, comments and docstrings name are there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from nashbed.controlplane.cli.app import COMMANDS
 from tests.support.modules import ROOT, parsed, statements
 
 FOLDERS = ("analysis", "configs", "controlplane", "docs", "hosts", "p4src", "tests")
@@ -30,6 +31,7 @@ SOURCE = re.compile(
 )
 """The name of a source file, with some of its folders or without."""
 MODULE = re.compile(r" -m ((?:tests|nashbed)\.[\w.]+)")
+COMMAND = re.compile(r"`nashbed ([a-z][a-z-]*)")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"[A-Z]{3}")
@@ -149,6 +151,12 @@ def test_modules_that_are_to_be_run_are_there() -> None:
     named = {name for path in files() for name in MODULE.findall(prose(path))}
     assert len(named) > 3
     assert absent([path_of(name) for name in named]) == set()
+
+
+def test_commands_that_are_named_are_there() -> None:
+    known = {str(each.name) for each in COMMANDS}
+    unknown = {str(p): new for p in files() if (new := {*COMMAND.findall(prose(p))} - known)}
+    assert unknown == {}
 
 
 def test_links_lead_somewhere() -> None:
