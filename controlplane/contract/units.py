@@ -24,6 +24,13 @@ PACKET_BYTES = CONSTANTS.frame_bytes_max
 LONGEST = 100
 """Characters of a quantity's text: no number that fits is longer for what it says."""
 
+OTHERS_WRITE = {
+    "bps": "bit", "kbps": "kbit", "mbps": "mbit", "gbps": "gbit", "nsec": "ns", "usec": "us",
+    "msec": "ms", "sec": "s", "secs": "s", "second": "s", "seconds": "s", "minutes": "min",
+    "bytes": "b", "packets": "pkt", "pkts": "pkt",
+}  # fmt: skip
+"""Units of other programs."""
+
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(.*?)\s*$")
 
 
@@ -62,10 +69,23 @@ class Quantity(ABC):
         if not unit:
             raise ValueError(f"{text!r} has no unit; write {cls.allowed()}")
         if unit not in cls.UNITS:
-            raise ValueError(f"{text!r} has an unknown unit {unit!r}; write {cls.allowed()}")
+            meant = cls._meant(unit)
+            say = f"did you mean {match[1]}{meant}? Write" if meant else "write"
+            raise ValueError(f"{text!r} has an unknown unit {unit!r}; {say} {cls.allowed()}")
         if number * cls.UNITS[unit] > Quantity.LARGEST:
             raise ValueError(f"{text!r} is too large; write {cls.allowed()}")
         return number, unit
+
+    @classmethod
+    def _meant(cls, unit: str) -> str:
+        """The unit that a person may have meant: in other case, as others write it, or begun."""
+        lower = unit.lower()
+        written = "" if "Bps" in unit else OTHERS_WRITE.get(lower, lower)  # bytes are no bits
+        for wanted in (lower, written):
+            for known in cls.UNITS:
+                if known.lower() == wanted or (len(wanted) > 1 and known.startswith(wanted)):
+                    return known
+        return ""
 
     @classmethod
     def _whole(cls, text: str) -> int:

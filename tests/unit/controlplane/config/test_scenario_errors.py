@@ -37,8 +37,8 @@ def message(text: str) -> str:
         (
             "100mbit",
             "100mb",
-            "s.yaml:3: bottleneck.rate: '100mb' has an unknown unit 'mb'; write a rate such as "
-            "100mbit (units: bit, kbit, mbit, gbit)",
+            "s.yaml:3: bottleneck.rate: '100mb' has an unknown unit 'mb'; did you mean 100mbit? "
+            "Write a rate such as 100mbit (units: bit, kbit, mbit, gbit)",
         ),
         (
             "100mbit",

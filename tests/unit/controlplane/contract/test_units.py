@@ -94,6 +94,30 @@ def test_wrong_rates_say_what_is_wrong(text: str, problem: str) -> None:
         Rate.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "meant"),
+    [
+        (Rate, "10Mbps", "10mbit"),
+        (Rate, "100mb", "100mbit"),
+        (Buffer, "2BDP", "2bdp"),
+        (Buffer, "1mb", "1MB"),
+        (Size, "3 bytes", "3B"),
+        (Duration, "5sec", "5s"),
+    ],
+)
+def test_units_as_others_write_them_are_understood(
+    kind: type[Quantity], text: str, meant: str
+) -> None:
+    with pytest.raises(ValueError, match=f"did you mean {meant}\\? Write a"):
+        kind.parse(text)
+
+
+@pytest.mark.parametrize(("kind", "text"), [(Rate, "10MBps"), (Rate, "5x"), (Duration, "3m")])
+def test_other_units_are_not_guessed(kind: type[Quantity], text: str) -> None:
+    with pytest.raises(ValueError, match=r"has an unknown unit '[^']+'; write a"):
+        kind.parse(text)
+
+
 @given(st.text(max_size=20))
 def test_any_text_is_a_quantity_or_a_clear_error(text: str) -> None:
     for kind in (Rate, Duration, Size, Share, Buffer):
