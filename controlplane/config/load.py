@@ -23,10 +23,10 @@ from .named_files import FindFile, NamedFiles
 from .strict_yaml import parse, to_config_error
 
 M = TypeVar("M", bound=ContractModel)
-SCHEMAS: dict[str, type[ContractModel]] = {
-    "scenario.schema.json": Scenario,
-    "testbed.schema.json": Testbed,
-    "cluster.schema.json": Cluster,
+KINDS: dict[str, type[ContractModel]] = {
+    "scenario": Scenario,
+    "testbed": Testbed,
+    "cluster": Cluster,
 }
 
 
@@ -122,8 +122,8 @@ def write_schemas(folder: Path) -> list[Path]:
     """Write every schema into a folder; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, model in SCHEMAS.items():
-        path = folder / name
+    for kind, model in KINDS.items():
+        path = folder / f"{kind}.schema.json"
         path.write_text(render(model), encoding="utf-8")
         written.append(path)
     return written
@@ -147,7 +147,16 @@ def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
     try:
         return Loaded(model.model_validate(source.data), text, name)
     except ValidationError as error:
+        _refuse_another_kind(source.data, name, model)
         raise to_config_error(error, source, _schema(model)) from error
+
+
+def _refuse_another_kind(data: JsonObject, name: str, model: type[ContractModel]) -> None:
+    """Raise ConfigError if a file's keys are those of another kind of file."""
+    kinds = {known: kind for kind, known in KINDS.items()}
+    for other, kind in kinds.items():
+        if set(data) <= set(other.model_fields) and set(data) - set(model.model_fields):
+            raise ConfigError(f"{name}: is a {kind} file; a {kinds[model]} file is wanted here")
 
 
 @cache

@@ -161,7 +161,11 @@ def to_config_error(error: ValidationError, source: Source, schema: JsonObject) 
     findings: dict[Path, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         findings.setdefault(_group(details, source.data), []).append(details)
-    chosen = {path: min(group, key=_rank) for path, group in findings.items()}
+
+    chosen = {
+        path: min(_of_fitting_alternatives(group, source.data, schema), key=_rank)
+        for path, group in findings.items()
+    }
     lines = [
         _line(details, source, schema)
         for path, details in chosen.items()
@@ -185,9 +189,32 @@ def _is_misspelt(path: Path, findings: dict[Path, ErrorDetails]) -> bool:
     return bool(difflib.get_close_matches(str(path[-1]), beside, n=1))
 
 
-def _rank(details: ErrorDetails) -> int:
+def _rank(details: ErrorDetails) -> tuple[int, int]:
+    """What is worth saying comes first; of the same kind what is deeper inside."""
     kind = details["type"]
-    return _PRIORITY.index(kind) if kind in _PRIORITY else len(_PRIORITY)
+    return _PRIORITY.index(kind) if kind in _PRIORITY else len(_PRIORITY), -len(details["loc"])
+
+
+def _of_fitting_alternatives(
+    group: list[ErrorDetails], data: Any, schema: JsonObject
+) -> list[ErrorDetails]:
+    """The findings of a union's alternatives but those that lack a key which others have."""
+    lacking = {
+        _alternative(details, data)
+        for details in group
+        if details["type"] == "extra_forbidden"
+        and details["loc"][-1] in _keys(schema, details, data)
+    }
+    return [each for each in group if _alternative(each, data) not in lacking] or group
+
+
+def _alternative(details: ErrorDetails, data: Any) -> str | int | None:
+    """Which alternative of a union reports a finding: the first part of its place without data."""
+    for part in details["loc"]:
+        data = _child(data, part)
+        if data is _NOTHING:
+            return part
+    return None
 
 
 def _group(details: ErrorDetails, data: Any) -> Path:
@@ -277,8 +304,23 @@ def _not_a_mapping(details: ErrorDetails, context: Context) -> str:
     return f"{details['input']!r} is not allowed here; write keys and values"
 
 
+def _not_a_list(details: ErrorDetails, context: Context) -> str:
+    return f"{details['input']!r} is not allowed here; write a list: [..., ...]"
+
+
+def _too_short(details: ErrorDetails, context: Context) -> str:
+    has, least = context["actual_length"], context["min_length"]
+    return f"{details['input']!r} has {has}; write at least {least}"
+
+
 def _bad_pattern(details: ErrorDetails, context: Context) -> str:
-    return f"{details['input']!r} is not allowed; it must match {context['pattern']}"
+    lower = str(details["input"]).lower()
+    meant = (
+        f"write {lower}, or what matches"
+        if re.match(context["pattern"], lower)
+        else "it must match"
+    )
+    return f"{details['input']!r} is not allowed; {meant} {context['pattern']}"
 
 
 _WORDING: dict[str, Callable[[ErrorDetails, Context], str]] = {
@@ -291,13 +333,20 @@ _WORDING: dict[str, Callable[[ErrorDetails, Context], str]] = {
     "dict_type": _not_a_mapping,
     "model_attributes_type": _not_a_mapping,
     "string_pattern_mismatch": _bad_pattern,
+    "tuple_type": _not_a_list,
+    "too_short": _too_short,
 }
 
 
 def _unknown_key(key: str, allowed: list[str]) -> str:
     close = difflib.get_close_matches(key, allowed, n=1)
+    close += [each for each in allowed if key in (*each.split("_"), _initials(each))]
     hint = f"; did you mean {close[0]!r}?" if close else ";"
     return f"unknown key{hint} allowed here: {', '.join(allowed)}"
+
+
+def _initials(key: str) -> str:
+    return "".join(word[:1] for word in key.split("_"))
 
 
 def _keys(schema: JsonObject, details: ErrorDetails, data: Any) -> list[str]:

@@ -152,7 +152,7 @@ def check_group(group: FlowGroup) -> None:
             if getattr(group, key) is not None:
                 raise ValueError(f"{key}: is that of transfers; write `arrivals`, or remove it")
         if group.count == 0:
-            raise ValueError("count: is missing; write how many flows, or the `arrivals`")
+            raise ValueError("count: is 0 or missing; write how many flows, or the `arrivals`")
         return
     if group.count:
         raise ValueError("count: transfers come by `arrivals`; remove one of the two")

@@ -120,7 +120,7 @@ def message(text: str) -> str:
         (
             "count: 3",
             "count: 0",
-            "s.yaml:5: flows[0].count: is missing; write how many flows, or the `arrivals`",
+            "s.yaml:5: flows[0].count: is 0 or missing; write how many flows, or the `arrivals`",
         ),
         (
             "count: 3",
@@ -177,6 +177,26 @@ def message(text: str) -> str:
             "'per_flow_throughput', 'mean_queueing_delay', 'mean_rtt', 'peak_rtt', "
             "'throughput_share', 'loss_rate', 'mark_rate', 'retransmit_share', "
             "'throughput_ratio', 'crossing', 'equilibrium', 'equilibrium_count', 'rtt_order'",
+        ),
+        (
+            "strategies: [cubic, bbr]",
+            "strategies: [CUBIC, bbr]",
+            "s.yaml:6: strategies[0]: 'CUBIC' is not allowed; write cubic, or what matches ",
+        ),
+        (
+            "strategies: [cubic, bbr]",
+            "strategies: cubic",
+            "s.yaml:6: strategies: 'cubic' is not allowed here; write a list: [..., ...]",
+        ),
+        (
+            "sweep: {mixes: [0, 1, 3]}",
+            "sweep: {rtt: [10ms]}",
+            "s.yaml:10: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: ",
+        ),
+        (
+            "sweep: {mixes: [0, 1, 3]}",
+            "sweep: {mixes: {pairs: firs}}",
+            "s.yaml:10: sweep.mixes.pairs: 'firs' is unknown; write 'all' or 'first'",
         ),
         (
             "start_jitter: 50ms",
@@ -295,6 +315,12 @@ def test_a_key_of_another_bound_is_refused_with_the_keys_of_this_one() -> None:
 )
 def test_a_bound_that_nothing_meets(bound: str, text: str) -> None:
     assert f"{text}: nothing is within" in message(f"{SCENARIO}\nacceptance: [{{{bound}}}]\n")
+
+
+def test_a_file_of_another_kind_is_said_to_be_one() -> None:
+    assert message(TESTBED) == "s.yaml: is a testbed file; a scenario file is wanted here"
+    with pytest.raises(ConfigError, match="t: is a scenario file; a testbed file is wanted here"):
+        parse_testbed(SCENARIO, "t")
 
 
 def test_a_misspelt_key_is_not_also_missing() -> None:

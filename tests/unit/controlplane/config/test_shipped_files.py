@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
-from nashbed.controlplane.config.load import SCHEMAS, render
+from nashbed.controlplane.config.load import KINDS, render
 from nashbed.controlplane.config.named_files import NamedFiles
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
@@ -147,17 +147,17 @@ def test_experiment1_asks_for_what_was_published() -> None:
     )
 
 
-@pytest.mark.parametrize("file", SCHEMAS)
-def test_schemas_are_fresh(file: str) -> None:
-    committed = (CONFIGS / "schema" / file).read_text()
-    assert committed == render(SCHEMAS[file]), "run `make schema`"
+@pytest.mark.parametrize("kind", KINDS)
+def test_schemas_are_fresh(kind: str) -> None:
+    committed = (CONFIGS / "schema" / f"{kind}.schema.json").read_text()
+    assert committed == render(KINDS[kind]), "run `make schema`"
     json.loads(committed)
 
 
-@pytest.mark.parametrize("file", SCHEMAS)
-def test_every_key_is_described(file: str) -> None:
-    schema = json.loads(render(SCHEMAS[file]))
-    models = {file: schema, **schema["$defs"]}
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_key_is_described(kind: str) -> None:
+    schema = json.loads(render(KINDS[kind]))
+    models = {kind: schema, **schema["$defs"]}
     keys = {
         (model, key): value.get("description", "")
         for model, said in models.items()

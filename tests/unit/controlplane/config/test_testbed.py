@@ -98,8 +98,11 @@ NIC = "{driver: pci, address: '0000:03:00.0', host_iface: a}"
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (REAL + "dataplane: {cores: 1}", "t:3: dataplane.cores: 1: input should be a valid tuple"),
-        (REAL + "dataplane: {cores: []}", "t:3: dataplane.cores: []: tuple should have at least"),
+        (
+            REAL + "dataplane: {cores: 1}",
+            "t:3: dataplane.cores: 1 is not allowed here; write",
+        ),
+        (REAL + "dataplane: {cores: []}", "t:3: dataplane.cores: [] has 0; write at least 1"),
         (REAL + "dataplane: {core: 1}", "t:3: dataplane.core: unknown key; did you mean 'cores'?"),
         (
             REAL + "dataplane: {cores: [1, 2, 1]}",
