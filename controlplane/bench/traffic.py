@@ -194,7 +194,6 @@ def make_attempts(traffic: Traffic, folder: Path) -> tuple[Attempt, ...]:
         setting=setting,
         mix=(GroupMix(group=0, name="all", counts=dict(traffic.counts)),),
         repetition=0,
-        seed=scenario.seed,
     )
     folders = [folder / f"lane{lane}" for lane in range(traffic.lanes)]
     for each in folders:

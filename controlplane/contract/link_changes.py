@@ -273,10 +273,7 @@ def _states(
 def _in_unit(buffer: Buffer, rate: Rate, base_rtt: Duration, limit: Limit) -> Limit:
     """The limit in the unit in which the setting's is."""
     size = buffer.to_bytes(rate, base_rtt)
-    if limit.unit == "packets":
-        value = size // PACKET_BYTES
-    else:
-        value = size // limit.cell_bytes if limit.unit == "cells" else size
+    value = size // PACKET_BYTES if limit.unit == "packets" else size
     return limit.model_copy(update={"value": value})
 
 
@@ -374,11 +371,10 @@ def _check_limits(scenario: Scenario) -> None:
         if change.buffer is None:
             continue
         size = change.buffer.to_bytes(rate, scenario.flows[0].base_rtt)
-        least = max(PACKET_BYTES, scenario.bottleneck.cell.bytes if scenario.bottleneck.cell else 0)
-        if size < least:
+        if size < PACKET_BYTES:
             raise ValueError(
                 f"bottleneck.changes.{index}.buffer: {change.buffer} at {rate} is {size} B, less "
-                f"than one packet; write at least {least}B"
+                f"than one packet; write at least {PACKET_BYTES}B"
             )
 
 

@@ -34,7 +34,7 @@ from .traffic import (
     check_group,
     most_flows,
 )
-from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
+from .units import Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MOST_JITTER_NS = 10**8
@@ -52,8 +52,6 @@ class Bottleneck(AliasedModel, Admission):
             `{file: ./mine.c}`.
         overhead: Bytes counted for each packet in addition to its frame without FCS; Ethernet's
             FCS, preamble and inter-packet gap are 24 B.
-        cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
-            takes whole cells.
         queues: Several queues (2 to 8) in place of one.
         scheduler: Whose packet is sent next: `drr`, deficit round robin, each queue by its weight;
             `strict_priority`, that of the first queue that has one. Left out: drr.
@@ -73,7 +71,6 @@ class Bottleneck(AliasedModel, Admission):
     buffer: Buffer
     discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
-    cell: Size | None = None
     queues: tuple[Queue, ...] | None = None
     scheduler: Scheduler | None = None
     memory: MemorySpec | None = None
@@ -97,14 +94,6 @@ class Bottleneck(AliasedModel, Admission):
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
             raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
-        largest = CONSTANTS.cell_bytes_max
-        if self.cell is not None and not 1 <= self.cell.bytes <= largest:
-            raise ValueError(f"cell: {self.cell} is out of range; write 1B to {largest}B")
-        if self.cell is not None and self.arrivals == "trains":
-            raise ValueError(
-                "arrivals: trains are a Linux router's, which has no cells; remove `cell`, or "
-                "write `arrivals: frames`"
-            )
         _check_queues(self)
         return self
 
@@ -120,8 +109,6 @@ def _check_queues(bottleneck: Bottleneck) -> None:
         raise ValueError(
             "discipline: there are several queues; write it under each queue that is to have it"
         )
-    if bottleneck.cell is not None:
-        raise ValueError("cell: several queues share their memory by the byte; remove `cell`")
     if bottleneck.arrivals == "trains":
         raise ValueError(
             "arrivals: several queues take frame by frame; write `arrivals: frames`, or one queue"
@@ -242,16 +229,6 @@ class Hosts(ContractModel):
         return self
 
 
-class SampledPostcards(ContractModel):
-    """Keep some postcards.
-
-    Attributes:
-        sample: One in so many is kept.
-    """
-
-    sample: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
-
-
 class BinnedPostcards(ContractModel):
     """Keep only per-flow sums over bins of this length."""
 
@@ -268,7 +245,7 @@ class Telemetry(ContractModel):
     """What is kept of a trial.
 
     Attributes:
-        postcards: Every postcard, one in n, or bins only.
+        postcards: Every postcard, or bins only.
         tcp_info: Sampling interval of the senders' TCP state.
         goodput: Interval of the sinks' byte counts.
         capture: Keep the headers of every segment at the senders (capture.pcap), for the RTT of
@@ -276,17 +253,10 @@ class Telemetry(ContractModel):
             (behind.pcap), for queueing delays that are independent of the switch.
     """
 
-    postcards: Literal["all"] | SampledPostcards | BinnedPostcards = "all"
+    postcards: Literal["all"] | BinnedPostcards = "all"
     tcp_info: Duration = Duration(50_000_000)
     goodput: Duration = Duration(100_000_000)
     capture: bool | Literal["both"] = False
-
-    @property
-    def mode(self) -> Literal["all", "sample", "bins"]:
-        """Which way of keeping postcards this is."""
-        if isinstance(self.postcards, SampledPostcards):
-            return "sample"
-        return "bins" if isinstance(self.postcards, BinnedPostcards) else "all"
 
     @model_validator(mode="after")
     def _check(self) -> Telemetry:
@@ -307,30 +277,21 @@ class Gates(ContractModel):
             run; `auto` is 1.5 %.
         longest_hold_up: Bound on the largest error of a round trip and, in real time, on the
             longest that a host may take to answer; `auto` is the smaller of that round trip and
-            200 ms.
+            200 ms. Where no port stamps arrivals, also on the longest pause of the data plane's
+            loop in the measured window, for which `auto` is the larger of the smallest base RTT
+            and 10 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
             the hosts is the bottleneck: elsewhere the return path compensates.
-        loop_gap: Bound on the longest pause of the data plane's loop in the measured window;
-            `auto` is the larger of the smallest base RTT and 10 ms. Judged only where no port
-            stamps arrivals.
-        sampling_lateness: A trial whose TCP_INFO timer is later than this on average is marked;
-            `auto` is a quarter of the sampling interval.
         overlap: Every flow must send, or have data to send, within this share of the measured
             window, both at its beginning and at its end.
-        window_goodput: Bound on the payload that the sinks read in the measured window though it
-            had left the bottleneck before, or did not although it left in it, as a share of what
-            left in it; `auto` is 10 %.
     """
 
     round_trip_error: Literal["auto"] | Share = "auto"
     paused: Literal["auto"] | Share = "auto"
     longest_hold_up: Literal["auto"] | Duration = "auto"
     lateness_p999: Literal["auto"] | Duration = "auto"
-    loop_gap: Literal["auto"] | Duration = "auto"
-    sampling_lateness: Literal["auto"] | Duration = "auto"
     overlap: Share = Share(250_000_000)
-    window_goodput: Literal["auto"] | Share = "auto"
 
 
 class ReferenceSeries(Place):
@@ -480,12 +441,6 @@ class Scenario(ContractModel):
         if isinstance(mixes, PairMixes):
             return any(0 < k < self.total_flows for k in mixes.counts(self.total_flows))
         return mixes == "all" or (any_decided and not isinstance(mixes, HarmMixes))
-
-    @property
-    def smallest_buffer_bytes(self) -> int:
-        """The smallest buffer: one packet, in whole cells."""
-        cell = self.bottleneck.cell
-        return PACKET_BYTES if cell is None else -(-PACKET_BYTES // cell.bytes) * cell.bytes
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:

@@ -219,7 +219,6 @@ def _check_buffers(scenario: Scenario) -> None:
         )
     swept = scenario.sweep.buffer is not None
     key = "sweep.buffer" if swept else "bottleneck.buffer"
-    least = scenario.smallest_buffer_bytes
     for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
         if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
             raise ValueError(
@@ -229,10 +228,10 @@ def _check_buffers(scenario: Scenario) -> None:
         for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
             for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
                 size = buffer.to_bytes(rate, rtt)
-                if size < least:
+                if size < PACKET_BYTES:
                     raise ValueError(
                         f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
-                        f"packet; write at least {least}B"
+                        f"packet; write at least {PACKET_BYTES}B"
                     )
 
 

@@ -144,13 +144,8 @@ def _with(model: Any, path: Sequence[str], value: object) -> Any:
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:
-    """The limit in the unit that it is meant in: cells, packets or bytes.
-
-    Several queues share their memory in bytes.
-    """
-    cell, buffer = bottleneck.cell, bottleneck.buffer
-    if cell is not None:
-        return Limit(unit="cells", value=size // cell.bytes, cell_bytes=cell.bytes)
+    """The limit in the unit that it is meant in; several queues share their memory in bytes."""
+    buffer = bottleneck.buffer
     if buffer.unit == "packets" and bottleneck.queues is None:
         return Limit(unit="packets", value=int(buffer.amount))
     return Limit(unit="bytes", value=size)

@@ -245,7 +245,7 @@ def program_problem(kernel: GuestKernel) -> str:
 
 
 def listed_problem(kernel: GuestKernel) -> str:
-    """Likewise of the files in its list, which what earlier versions built does not have."""
+    """Likewise of the files in its list."""
     try:
         sums = read_sums(kernel.folder)
     except (OSError, ValueError) as error:

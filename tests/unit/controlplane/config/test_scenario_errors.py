@@ -65,18 +65,6 @@ def message(text: str) -> str:
         ),
         (
             "2bdp",
-            "1514B, cell: 80B",
-            "s.yaml:3: bottleneck.buffer: 1.514kB at 100mbit and 10ms is 1514 B, less than one "
-            "packet; write at least 1520B",
-        ),
-        (
-            "2bdp",
-            "2bdp, arrivals: trains, cell: 80B",
-            "s.yaml:3: bottleneck.arrivals: trains are a Linux router's, which has no cells; "
-            "remove `cell`, or write `arrivals: frames`",
-        ),
-        (
-            "2bdp",
             "64pkt, arrivals: trains",
             "s.yaml:3: bottleneck.buffer: 64pkt: a Linux queue counts a whole train as one packet; "
             "with `arrivals: trains` write the buffer in bytes or as bdp",
