@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.scenario import BinnedPostcards, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.parquet import Arrays

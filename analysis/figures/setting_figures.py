@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nashbed.controlplane.contract.harm import HarmMixes
-from nashbed.controlplane.contract.scenario import ReferenceSeries
+from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..correlation import RunCorrelation

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from nashbed.controlplane.contract.model import JsonObject
-from nashbed.controlplane.contract.scenario import BinnedPostcards
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nashbed.controlplane.contract.scenario import BinnedPostcards
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import RunMeasures

@@ -13,10 +13,12 @@ import numpy as np
 
 from ..contract.certificate import CoreShares
 from ..contract.errors import TargetError
+from ..contract.flow_group import FlowGroup
 from ..contract.messages.dataplane import SharedCounters
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
-from ..contract.scenario import Bottleneck, FlowGroup, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import Bottleneck
 from ..contract.shared import CONSTANTS
 from ..contract.target import LaneProgram
 from ..contract.trial import GroupMix

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ..contract.plan import Plan, PlannedTrial
-from ..contract.scenario import BinnedPostcards, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import BinnedPostcards
 from ..contract.testbed import SMALL_PAGE_BYTES, Testbed
 from ..contract.trial import Setting
 from ..contract.units import PACKET_BYTES, Duration, bytes_in_flight

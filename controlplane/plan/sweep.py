@@ -11,9 +11,10 @@ from ..contract.course import start_label
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
 from ..contract.limit import Admission, Limit
-from ..contract.link_changes import link_program
+from ..contract.link_checks import link_program
 from ..contract.path_changes import rtt_range_ns
-from ..contract.scenario import Bottleneck, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import Bottleneck
 from ..contract.sweep import MixSpec, PairMixes
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import bdp_bytes
@@ -66,7 +67,8 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
     if isinstance(scenario.sweep.mixes, PairMixes):
         return _pair_mixes(scenario, scenario.sweep.mixes)
     if isinstance(scenario.sweep.mixes, HarmMixes):
-        return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes.mixes(scenario)]
+        harm = scenario.sweep.mixes.mixes(scenario.strategies, scenario.total_flows)
+        return [_from_spec(scenario, spec) for spec in harm]
     if scenario.sweep.mixes != "all":
         return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes]
     number = math.prod(

@@ -32,7 +32,7 @@ def message(text: str) -> str:
             "buffer: 2bdp",
             "buffer: 2bdp, disciplin: droptail",
             "s.yaml:3: bottleneck.disciplin: unknown key; did you mean 'discipline'? allowed here: "
-            "rate, buffer, discipline, overhead, cell, queues, scheduler",
+            "rate, buffer, discipline, overhead, queues, scheduler",
         ),
         (
             "100mbit",
@@ -154,9 +154,9 @@ def message(text: str) -> str:
         ),
         (
             "sweep: {mixes: [0, 1, 3]}",
-            "telemetry: {postcards: {sampel: 10}}",
-            "s.yaml:10: telemetry.postcards.sampel: unknown key; did you mean 'sample'? allowed "
-            "here: sample, bins",
+            "telemetry: {postcards: {bin: 10ms}}",
+            "s.yaml:10: telemetry.postcards.bin: unknown key; did you mean 'bins'? allowed here: "
+            "bins",
         ),
         (
             "sweep: {mixes: [0, 1, 3]}",

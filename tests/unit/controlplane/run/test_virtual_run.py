@@ -9,7 +9,7 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import HostError, PrerequisiteError
 from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
-from nashbed.controlplane.contract.scenario import Hosts
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.c_files import kept as cca_module

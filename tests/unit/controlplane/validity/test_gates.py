@@ -39,7 +39,6 @@ from nashbed.controlplane.contract.units import Duration, Share
 from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
-from nashbed.controlplane.validity.datagrams import DatagramCounts
 from nashbed.controlplane.validity.findings import marks_of
 from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
@@ -47,7 +46,7 @@ from nashbed.controlplane.validity.hold_ups import (
     QueueingDelay,
     WindowLimits,
 )
-from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
+from nashbed.controlplane.validity.measurement import DatagramCounts, Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges, SinkTotals, SocketSightings
 from tests.fakes.traffic import departed
 from tests.unit.controlplane.conftest import SCENARIO
