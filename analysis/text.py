@@ -38,16 +38,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{min(places, digits)}f}"
 
 
-def with_interval(estimate: Estimate | None, digits: int = 3) -> tuple[str, str]:
+def with_interval(estimate: Estimate | None) -> tuple[str, str]:
     """Mean and half width of the 95 % interval, e.g. `12.3` and `± 0.4`; empty at n = 1.
 
     Where the observations stand in the interval's place they are given, e.g. `(0.7, 3.1)`.
     """
     if estimate is None:
         return NONE, ""
-    mean = number(estimate.mean, digits)
+    mean = number(estimate.mean)
     if estimate.points:
-        return mean, f"({', '.join(number(point, digits) for point in estimate.points)})"
+        return mean, f"({', '.join(number(point) for point in estimate.points)})"
     if estimate.half_width is None:
         return mean, ""
     places = len(mean.partition(".")[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.shared import CONSTANTS
@@ -15,7 +15,6 @@ from .course import PathCourse
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-Source = Literal["all", "sample", "bins"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,6 @@ class QueueTotals:
     it, occupancy and backlog for the part of the sojourn time that lies in it.
 
     Attributes:
-        source: What they were made from.
-        scale: Packets that one postcard stands for; counts and occupancy include it.
         arrived_packets: Packets that arrived, dropped ones included, shape (F,).
         arrived_bytes: Their bytes, shape (F,).
         dropped_packets: Packets dropped by the queue, shape (F,).
@@ -65,8 +62,6 @@ class QueueTotals:
             path does not change.
     """
 
-    source: Source
-    scale: int
     arrived_packets: FloatArray
     arrived_bytes: FloatArray
     dropped_packets: FloatArray

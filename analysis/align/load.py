@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.parquet import Arrays
@@ -125,12 +126,6 @@ def _spans(record: TrialRecord, cc: NDArray[Any], group: NDArray[Any]) -> FloatA
     return spans
 
 
-def sampled_one_in(scenario: Scenario) -> int:
-    """How many packets one recorded postcard stands for."""
-    postcards = scenario.telemetry.postcards
-    return postcards.sample if isinstance(postcards, SampledPostcards) else 1
-
-
 def bin_length_ns(scenario: Scenario) -> int:
     """Length of the data plane's bins (10 ms where the scenario does not keep bins)."""
     postcards = scenario.telemetry.postcards
@@ -142,7 +137,7 @@ def _queue(trial: SealedTrial, scenario: Scenario, data: TrialData) -> QueueTota
     if trial.has("postcards"):
         chunks = trial.batches("postcards", POSTCARD_COLUMNS)
         checked = (_known_flows(chunk, flows, trial.path / "postcards.parquet") for chunk in chunks)
-        return sum_postcards(checked, flows, link, sampled_one_in(scenario))
+        return sum_postcards(checked, flows, link)
     if trial.has("bins"):
         chunks = trial.batches("bins", BIN_COLUMNS)
         checked = (_known_flows(chunk, flows, trial.path / "bins.parquet") for chunk in chunks)

@@ -75,9 +75,7 @@ class Link:
         return result
 
 
-def sum_postcards(
-    chunks: Iterable[Arrays], flows: int, link: Link, sampled_one_in: int = 1
-) -> QueueTotals:
+def sum_postcards(chunks: Iterable[Arrays], flows: int, link: Link) -> QueueTotals:
     """Sum postcards over the measured window.
 
     Args:
@@ -85,12 +83,11 @@ def sum_postcards(
             several queues `queue`, `queue_bytes` and `own_queue_bytes`.
         flows: Number of flows F.
         link: The window and the bottleneck.
-        sampled_one_in: n if only one postcard in n was recorded; every sum is multiplied by it.
     """
     sums = _Sums.empty(flows)
     for chunk in chunks:
         _add_chunk(sums, chunk, link)
-    return sums.totals(sampled_one_in)
+    return sums.totals()
 
 
 @dataclass
@@ -126,23 +123,19 @@ class _Sums:
         before = np.zeros(bins) if self.departed_bits is None else self.departed_bits
         self.departed_bits = before + bits
 
-    def totals(self, scale: int) -> QueueTotals:
-        scaled = {name: values * scale for name, values in self.per_flow.items()}
-        marked = scaled.pop("marked_packets")
-        own = {name: scaled.pop(name) for name in _OWN}
-        backlog, busy = self.backlog_byte_ns * scale, self.busy_ns * scale
-        source = "all" if scale == 1 else "sample"
+    def totals(self) -> QueueTotals:
+        sums = dict(self.per_flow)
+        marked = sums.pop("marked_packets")
+        own = {name: sums.pop(name) for name in _OWN}
         return QueueTotals(
-            source=source,  # type: ignore[arg-type]
-            scale=scale,
-            backlog_byte_ns=backlog,
-            busy_ns=busy,
+            backlog_byte_ns=self.backlog_byte_ns,
+            busy_ns=self.busy_ns,
             delay_counts=self.delay_counts,
             marked_packets=marked if self.can_mark else None,
-            dropped_by_reason=self.by_reason * scale if self.can_mark else None,
-            departed_bits=None if self.departed_bits is None else self.departed_bits * scale,
+            dropped_by_reason=self.by_reason if self.can_mark else None,
+            departed_bits=self.departed_bits,
             **(own if self.has_queues else {}),
-            **scaled,
+            **sums,
         )
 
 
@@ -249,8 +242,6 @@ def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> Q
     for name in _OWN:
         per_flow.pop(name)
     return QueueTotals(
-        source="bins",
-        scale=1,
         backlog_byte_ns=occupancy * (wire / size if size else 1.0),
         busy_ns=wire * 8 * NS_PER_S / link.rate_bps,
         delay_counts=None,

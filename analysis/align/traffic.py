@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from nashbed.controlplane.contract.scenario import FlowGroup, Scenario
+from nashbed.controlplane.contract.flow_group import FlowGroup
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial

@@ -20,7 +20,6 @@ ETHERNET_TYPES = (2, 11, 16, 20)
 """ETH, COLOR_ETH, DSM_COLOR_ETH, COLOR_HASH_ETH: all are Ethernet behind the header."""
 OTHER_TYPES = (27, 48)
 """META and PAD: no packets, passed over."""
-LARGEST_TYPE = 48
 MORE = 0x80
 HEADER = np.dtype(
     [

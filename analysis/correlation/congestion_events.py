@@ -131,7 +131,6 @@ def shifted_null(
     flows: Collection[int],
     length_ns: int,
     window_ns: tuple[int, int],
-    shifts: int = SHIFTS,
 ) -> ShiftedNull | None:
     """How many flows would lose together if their losses had nothing to do with each other.
 
@@ -144,7 +143,6 @@ def shifted_null(
         flows: The flows looked at, with those that never lose.
         length_ns: Longest event, from event_length_ns.
         window_ns: The measured window.
-        shifts: How often everything is moved anew, from a fixed seed.
 
     Returns:
         The distribution of the mean of losing_shares; None with fewer than two flows that lose.
@@ -155,7 +153,7 @@ def shifted_null(
     low, span = window_ns[0], window_ns[1] - window_ns[0]
     random = np.random.default_rng(SEED)
     means = []
-    for _ in range(shifts):
+    for _ in range(SHIFTS):
         offsets = random.integers(0, span, len(losers))
         moved = low + (t_ns - low + offsets[index]) % span
         means.append(_mean_losers(moved, index, length_ns) / len(flows))

@@ -77,7 +77,7 @@ def base_rtts_ns(measures: TrialMeasures) -> NDArray[np.int64]:
 def cubic_losses(
     measures: TrialMeasures, series: FlowSeries, samples: Arrays | None
 ) -> CubicLosses | None:
-    """Read a trial's losses; None without a CUBIC flow or where drops are not known.
+    """Read a trial's losses; None without a CUBIC flow.
 
     Args:
         measures: Its metrics.
@@ -88,7 +88,7 @@ def cubic_losses(
         RunError: A table of the trial is damaged.
     """
     mask = measures.flow_mask(CUBIC)
-    if not mask.any() or series.drops is None:
+    if not mask.any():
         return None
     flows = np.flatnonzero(mask).tolist()
     lost = _drops_of(series.drops, mask)

@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
-from ..align.load import bin_length_ns, sampled_one_in
+from ..align.load import bin_length_ns
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 
 BIN_NS = 10_000_000
@@ -43,14 +43,14 @@ class FlowSeries:
         bins: The bins.
         occupancy: Mean bytes of each flow in the queue, shape (F, B).
         departed: Frame bytes of each flow that left, shape (F, B).
-        drops: Every drop; None where only a sample of the packets is known.
-        exact: Whether instants can be rebuilt from every postcard.
+        drops: Every drop.
+        exact: Whether instants can be rebuilt from postcards.
     """
 
     bins: TimeBins
     occupancy: NDArray[np.float64]
     departed: NDArray[np.float64]
-    drops: Drops | None
+    drops: Drops
     exact: bool
 
 
@@ -66,7 +66,7 @@ def load_series(trial: SealedTrial, scenario: Scenario, flows: int) -> FlowSerie
         RunError: The table is damaged.
     """
     if trial.has("postcards"):
-        return _from_postcards(trial, sampled_one_in(scenario), flows)
+        return _from_postcards(trial, flows)
     return _from_bins(trial, bin_length_ns(scenario), flows) if trial.has("bins") else None
 
 
@@ -123,13 +123,12 @@ def _noted(chunks: Iterable[Arrays], notes: _Notes) -> Iterator[Arrays]:
         yield chunk
 
 
-def _from_postcards(trial: SealedTrial, scale: int, flows: int) -> FlowSeries:
+def _from_postcards(trial: SealedTrial, flows: int) -> FlowSeries:
     bins = window_bins(trial.record.window_ns, flows)
     notes = _Notes(bins, np.zeros((flows, bins.count)))
     chunks = _noted(trial.batches("postcards", COLUMNS), notes)
-    occupancy = occupancy_bins(chunks, flows, bins) * scale
-    drops = notes.drops() if scale == 1 else None
-    return FlowSeries(bins, occupancy, notes.departed * scale, drops, exact=scale == 1)
+    occupancy = occupancy_bins(chunks, flows, bins)
+    return FlowSeries(bins, occupancy, notes.departed, notes.drops(), exact=True)
 
 
 def _from_bins(trial: SealedTrial, bin_ns: int, flows: int) -> FlowSeries:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from nashbed.controlplane.contract.scenario import ReferenceSeries
+from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from nashbed.controlplane.contract.scenario import ReferenceSeries
+from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nashbed.controlplane.contract.harm import HarmMixes
-from nashbed.controlplane.contract.scenario import ReferenceSeries
+from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..correlation import RunCorrelation
@@ -193,9 +193,8 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
     label = trial.trial.setting.label
     suffix = trial.trial.id.removeprefix(f"{label}-")
     mix = state_text(trial.state, measures.strategies, measures.group_names)
-    sampled = trial.trial.has("postcards") and trial.trial.record.postcards != "all"
-    exact = "estimated from sampled postcards" if sampled else "rebuilt exactly from postcards"
-    source = exact if trial.trial.has("postcards") else "as counted by the data plane"
+    exact = trial.trial.has("postcards")
+    source = "rebuilt exactly from postcards" if exact else "as counted by the data plane"
     yield Sketch(
         "queue_over_time",
         label,

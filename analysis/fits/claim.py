@@ -41,7 +41,7 @@ FROM_BDP = 5.0
 LONG_RUN = ("ware", "mishra-synchronised", "mishra-desynchronised")
 
 
-def neighbours(mixes: Sequence[MeasuredMix], nearest: int = NEAREST) -> FloatArray:
+def neighbours(mixes: Sequence[MeasuredMix]) -> FloatArray:
     """Errors of a prediction without physics: what the same mix got in the nearest other panels.
 
     A panel is a rate and a base RTT, and near are those whose logarithm of the bandwidth-delay
@@ -50,7 +50,6 @@ def neighbours(mixes: Sequence[MeasuredMix], nearest: int = NEAREST) -> FloatArr
 
     Args:
         mixes: Published mixes of several panels.
-        nearest: How many panels.
 
     Returns:
         Predicted less measured share of each mix, shape (M,); NaN if no other panel has the mix.
@@ -63,7 +62,7 @@ def neighbours(mixes: Sequence[MeasuredMix], nearest: int = NEAREST) -> FloatArr
     def error(mix: MeasuredMix) -> float:
         key = _mix_key(mix)
         found = [shares[other][key] for other in near[panel_of(mix)] if key in shares[other]]
-        return float(np.mean(found[:nearest])) - mix.share if found else math.nan
+        return float(np.mean(found[:NEAREST])) - mix.share if found else math.nan
 
     return np.array([error(mix) for mix in mixes])
 

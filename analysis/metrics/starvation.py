@@ -101,12 +101,11 @@ def starved_after_ns(base_rtt_ns: int, buffer_bytes: int, rate_bps: int) -> int:
     return max(LEAST_NS, ROUND_TRIPS * full_ns)
 
 
-def starvation_of(trial: TrialData, longer_than_ns: int | None = None) -> Starvation:
+def starvation_of(trial: TrialData) -> Starvation:
     """Starvation of the flows of a trial that always have data to send; NaN of the others.
 
     Args:
         trial: The trial.
-        longer_than_ns: T; None: the usual one.
 
     Raises:
         NotMeasuredError: The sinks did not count for the whole window.
@@ -117,10 +116,9 @@ def starvation_of(trial: TrialData, longer_than_ns: int | None = None) -> Starva
     inside = (edges[:-1] >= window_ns[0]) & (edges[1:] <= window_ns[1])
     chosen, bulk = np.flatnonzero(inside), trial.bulk
     edges = edges[chosen[0] : chosen[-1] + 2] if len(chosen) else edges[:1]
-    if longer_than_ns is None:
-        longer_than_ns = starved_after_ns(
-            int(trial.base_rtt_ns[bulk].max(initial=0)), trial.buffer_bytes, trial.rate_bps
-        )
+    longer_than_ns = starved_after_ns(
+        int(trial.base_rtt_ns[bulk].max(initial=0)), trial.buffer_bytes, trial.rate_bps
+    )
     capacity = trial.capacity_bits(edges)
     found = starvation(
         edges, 8 * goodput.bytes[np.ix_(bulk, chosen)], capacity / max(1, bulk.sum()),

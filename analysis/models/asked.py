@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration
-from nashbed.controlplane.contract.scenario import Hosts, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.trial import Setting, TrialRecord
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 

@@ -110,7 +110,6 @@ def settling_of(
     competition: Competition,
     course: Simulate = course_of,
     lengths_s: Sequence[float] = LENGTHS_S,
-    seeds: Sequence[int] = SEEDS,
 ) -> SettlingTime:
     """When a mix has settled.
 
@@ -118,7 +117,6 @@ def settling_of(
         competition: What competes, with its starts and measured time.
         course: Gives courses.
         lengths_s: Lengths of the courses, shortest first.
-        seeds: Of the courses by each start, at least two.
 
     Raises:
         FluidNotBuiltError: The library has not been built.
@@ -126,11 +124,11 @@ def settling_of(
     """
     long_enough = [length_s for length_s in lengths_s if length_s >= competition.duration_s]
     for length_s in long_enough or lengths_s[-1:]:
-        ensemble = _simulated(competition, length_s, seeds, course)
+        ensemble = _simulated(competition, length_s, course)
         after_s = ensemble.after_s
         if after_s <= length_s / 2:
             break
-    fewer = (ensemble.without(i).after_s for i in range(len(seeds)))
+    fewer = (ensemble.without(i).after_s for i in range(len(SEEDS)))
     found = [after_s, *(each for each in fewer if each < math.inf)]
     planned = ensemble.planned(competition)
     return SettlingTime(
@@ -161,19 +159,17 @@ def by_who_starts_first(competition: Competition) -> tuple[Competition, ...]:
     return (competition, *ahead)
 
 
-def _simulated(
-    competition: Competition, length_s: float, seeds: Sequence[int], course: Simulate
-) -> _Ensemble:
+def _simulated(competition: Competition, length_s: float, course: Simulate) -> _Ensemble:
     """Courses by each start and with each seed."""
     starts = [
         replace(each, duration_s=length_s, measured_from_s=0.0)
         for each in by_who_starts_first(competition)
     ]
     with ThreadPoolExecutor(os.cpu_count()) as workers:
-        courses = list(workers.map(lambda pair: course(*pair), product(starts, seeds)))
+        courses = list(workers.map(lambda pair: course(*pair), product(starts, SEEDS)))
     total = np.stack([np.cumsum(each.departed_bytes, axis=0) for each in courses])
     total = np.concatenate([np.zeros_like(total[:, :1]), total], axis=1)
-    shape = (len(starts), len(seeds), *total.shape[1:])
+    shape = (len(starts), len(SEEDS), *total.shape[1:])
     rtt_s = max(kind.base_rtt_s for kind in competition.kinds)
     return _Ensemble(total.reshape(shape), courses[0].bin_s, PROBE_RTT_CYCLE_NS / NS_PER_S + rtt_s)
 

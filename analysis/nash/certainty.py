@@ -172,7 +172,7 @@ def _clear(gain: float, bound: float, epsilon: float) -> bool:
 
 
 def resampled_share(
-    table: PayoffTable, epsilon: float = 0.0, resamples: int = RESAMPLES, seed: int = 1
+    table: PayoffTable, epsilon: float = 0.0, resamples: int = RESAMPLES
 ) -> dict[State, float]:
     """How often each state is an equilibrium when the repetitions are drawn anew.
 
@@ -189,7 +189,6 @@ def resampled_share(
         table: What was measured.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
         resamples: How many times.
-        seed: Seed of the drawing.
 
     Returns:
         State -> share of the resamples in which it is an equilibrium, for the states that
@@ -198,7 +197,7 @@ def resampled_share(
 
     Source: Efron, Annals of Statistics 7 (1979).
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     repeated = [(s, v) for s, v in sorted(table.samples.items()) if len(v) >= 2]
     drawn = {state: _drawn_means(values, resamples, rng) for state, values in repeated}
     complete = [s for s in drawn if all(move.to in drawn for move in deviations(s))]

@@ -27,7 +27,7 @@ from nashbed.controlplane.store.errors import TRIAL_REMEDY, RunError, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.staging import whole_folder
-from nashbed.controlplane.store.tables import LATER
+from nashbed.controlplane.store.tables import OPTIONAL
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -404,7 +404,7 @@ def postcards_of(
     """
     try:
         with pq.ParquetFile(path) as file:
-            lacking = set(columns) & set(LATER["postcards"]) - set(file.schema_arrow.names)
+            lacking = set(columns) & set(OPTIONAL["postcards"]) - set(file.schema_arrow.names)
             held = [name for name in columns if name not in lacking]
             for group in groups:
                 table = file.read_row_group(group, columns=held)

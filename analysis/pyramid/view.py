@@ -20,11 +20,11 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from nashbed.controlplane.store.tables import LATER, TABLES
+from nashbed.controlplane.store.tables import OPTIONAL, TABLES
 from numpy.typing import NDArray
 
 from ..align.data import QueueTotals
-from ..align.load import bin_length_ns, sampled_one_in
+from ..align.load import bin_length_ns
 from ..align.totals import Link, sum_bins, sum_postcards
 from ..metrics.queue import TimeBins, occupancy_bins
 from .levels import (
@@ -88,14 +88,11 @@ class PostcardQueue:
         trial: The trial.
         folder: The pyramid's folder.
         record: What it says of itself.
-        sampled_one_in: How many packets one postcard stands for.
     """
 
-    def __init__(
-        self, trial: SealedTrial, folder: Path, record: PyramidRecord, sampled_one_in: int
-    ) -> None:
+    def __init__(self, trial: SealedTrial, folder: Path, record: PyramidRecord) -> None:
         self._path = trial.file("postcards.parquet")
-        self._record, self._scale = record, sampled_one_in
+        self._record = record
         self._groups = RowGroups.read(self._path)
         self._can_mark = "marks" in pq.read_schema(self._path).names
         self._kept: OrderedDict[tuple[int, tuple[str, ...]], Arrays] = OrderedDict()
@@ -115,7 +112,7 @@ class PostcardQueue:
         level = fitting[-1]
         bins = aligned(start_ns, end_ns, -(-pixel_ns // level) * level)
         cells = self._levels[level].cells(bins, level, self._record.flows, columns)
-        return QueueView(bins, self._scaled(cells), "pyramid")
+        return QueueView(bins, cells, "pyramid")
 
     def _of_packets(self, bins: TimeBins, columns: Sequence[str]) -> QueueView:
         flows = self._record.flows
@@ -128,7 +125,7 @@ class PostcardQueue:
         if "occupancy_byte_ns" in columns:
             held = occupancy_bins(chunks, flows, bins).T * bins.length_ns
             cells["occupancy_byte_ns"] = np.rint(held).astype(np.int64)
-        return QueueView(bins, self._scaled(cells), "packets")
+        return QueueView(bins, cells, "packets")
 
     def _chunks(
         self, start_ns: int, end_ns: int, columns: tuple[str, ...] = PACKET_COLUMNS
@@ -150,11 +147,6 @@ class PostcardQueue:
                 self._kept.popitem(last=False)
             return self._kept[number, columns]
 
-    def _scaled(self, cells: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        if self._scale == 1:
-            return cells
-        return {n: v if n == LONGEST else v * self._scale for n, v in cells.items()}
-
     def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
         """See TrialQueue; whole bins from the widest level on, and packets at both ends."""
         flows = self._record.flows
@@ -167,12 +159,11 @@ class PostcardQueue:
             for name in SUMS:
                 if (values := getattr(part, name)) is not None:
                     sums[name] += values.astype(np.int64)
-        scaled = {name: (sums[name] * self._scale).astype(np.float64) for name in SUMS}
-        marked = scaled.pop("marked_packets")
+        per_flow = {name: values.astype(np.float64) for name, values in sums.items()}
+        marked = per_flow.pop("marked_packets")
         return QueueTotals(
-            source="all" if self._scale == 1 else "sample", scale=self._scale,
             backlog_byte_ns=backlog, busy_ns=busy, delay_counts=None,
-            marked_packets=marked if self._can_mark else None, **scaled,
+            marked_packets=marked if self._can_mark else None, **per_flow,
         )  # fmt: skip
 
     def _add_whole(
@@ -206,7 +197,9 @@ class PostcardQueue:
             name: np.concatenate([np.empty(0, np.int64), *(chunk[name] for chunk in chunks)])
             for name in PACKET_COLUMNS
         }
-        marks = {name: np.nan_to_num(found[name]).astype(np.int64) for name in LATER["postcards"]}
+        marks = {
+            name: np.nan_to_num(found[name]).astype(np.int64) for name in OPTIONAL["postcards"]
+        }
         return found | marks
 
 
@@ -366,7 +359,7 @@ def queue_of(trial: SealedTrial, scenario: Scenario, cache: Path) -> TrialQueue 
     """
     if trial.has("postcards"):
         made = open_pyramid(trial, cache) or make_pyramid(trial, cache)
-        return PostcardQueue(trial, *made, sampled_one_in(scenario))
+        return PostcardQueue(trial, *made)
     return BinnedQueue(trial, bin_length_ns(scenario)) if trial.has("bins") else None
 
 

@@ -18,7 +18,7 @@ def hosts_context(records: Sequence[TrialRecord]) -> JsonObject:
     """Kernel load by core, flows limited by a socket, and payload that was sent without need.
 
     Args:
-        records: All sealed trials, the invalid ones too; those of earlier versions say nothing.
+        records: All sealed trials, the invalid ones too.
     """
     return {
         "cores": _cores(records),
@@ -57,7 +57,7 @@ def _sockets(records: Sequence[TrialRecord]) -> list[str]:
     shares: dict[tuple[str, str, bool], list[float]] = defaultdict(list)
     trials: dict[tuple[str, str, bool], set[str]] = defaultdict(set)
     for record in records:
-        for flow in record.window_limited or ():
+        for flow in record.window_limited:
             key = (flow.strategy, flow.by, flow.stated)
             shares[key].append(flow.share)
             trials[key].add(record.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import RunMeasures
@@ -125,11 +125,6 @@ def _too_short(measures: RunMeasures) -> list[str]:
 
 def _telemetry(measures: RunMeasures) -> list[str]:
     postcards = measures.run.scenario.telemetry.postcards
-    if isinstance(postcards, SampledPostcards):
-        return [
-            f"One postcard in {postcards.sample} was recorded. Occupancy, loss and utilisation are "
-            f"estimates from this sample. {WITHOUT_BLAME}"
-        ]
     if isinstance(postcards, BinnedPostcards):
         return [
             f"Only sums over {postcards.bins} were recorded. Delays and occupancy are means over "

@@ -72,20 +72,17 @@ class EquilibriaByLength:
     at_the_end: EquilibriumInWindow
 
 
-def lengths_of(
-    measures: RunMeasures, setting: Setting, lengths_s: Sequence[float] = LENGTHS_S
-) -> list[float]:
+def lengths_of(measures: RunMeasures, setting: Setting) -> list[float]:
     """The lengths in seconds that the longest trial of a setting holds beyond its warm-up.
 
     Args:
         measures: The run's measures.
         setting: The setting.
-        lengths_s: Lengths to choose from.
     """
     trials = [trial for _, trial in _mixed_trials(measures, setting)]
     longest_s = max((t.trial.record.duration_ns / NS_PER_S for t in trials), default=0.0)
     warmup_s = measures.run.scenario.warmup.seconds
-    return [s for s in lengths_s if warmup_s < s <= longest_s * (1 + 1e-3)]
+    return [s for s in LENGTHS_S if warmup_s < s <= longest_s * (1 + 1e-3)]
 
 
 def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaByLength:

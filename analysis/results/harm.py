@@ -96,7 +96,9 @@ def _of_setting(measures: RunMeasures, setting: Setting) -> Iterator[Harm]:
     mixes, scenario = measures.run.scenario.sweep.mixes, measures.run.scenario
     assert isinstance(mixes, HarmMixes), "asked only of such runs"
     victim, read = mixes.harm_to, _reader(measures, mixes)
-    alone_mix, *others = (_state(measures, mix) for mix in mixes.mixes(scenario))
+    alone_mix, *others = (
+        _state(measures, mix) for mix in mixes.mixes(scenario.strategies, scenario.total_flows)
+    )
     cells = {cell.state: cell for cell in measures.cells(setting)}
     alone = cells.get(alone_mix)
     for metric, harm in HARMED.items():
@@ -121,7 +123,7 @@ def _always_sends(measures: RunMeasures, victim: str) -> bool:
 
 def _reader(measures: RunMeasures, mixes: HarmMixes) -> Callable[[str, TrialMeasures], float]:
     """How a metric of the victim is read of a trial."""
-    if mixes.is_strategy(measures.run.scenario):
+    if mixes.harm_to in measures.strategies:
         return lambda metric, trial: (
             float("nan") if metric in trial.total else trial.value(metric, mixes.harm_to)
         )

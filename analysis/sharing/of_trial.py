@@ -108,7 +108,7 @@ def problem_of(trial: SealedTrial) -> str | None:
     """Why it is not known who held the queue at a trial's drops; None: it is."""
     if are_all(trial):
         return None
-    kept = "bins" if trial.has("bins") else "a sample" if trial.has("postcards") else "none"
+    kept = "bins" if trial.has("bins") else "none"
     return (
         f"who held the queue when a packet was dropped takes the postcards of all packets, and the "
         f"trials keep {kept}; write `telemetry: {{postcards: all}}`"

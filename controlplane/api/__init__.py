@@ -37,14 +37,10 @@ if TYPE_CHECKING:
         NashbedError,
         TargetError,
     )
+    from nashbed.controlplane.contract.flow_group import FlowGroup
     from nashbed.controlplane.contract.plan import Plan
-    from nashbed.controlplane.contract.scenario import (
-        Bottleneck,
-        FlowGroup,
-        Hosts,
-        Scenario,
-        Telemetry,
-    )
+    from nashbed.controlplane.contract.scenario import Scenario
+    from nashbed.controlplane.contract.scenario_keys import Bottleneck, Hosts, Telemetry
     from nashbed.controlplane.contract.sweep import Equilibrium, Sweep
     from nashbed.controlplane.contract.testbed import Testbed
     from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
@@ -132,10 +128,10 @@ _MODULES = {
     "nashbed.controlplane.contract.errors": (
         "ConfigError", "HostError", "Interrupted", "NashbedError", "TargetError",
     ),
+    "nashbed.controlplane.contract.flow_group": ("FlowGroup",),
     "nashbed.controlplane.contract.plan": ("Plan",),
-    "nashbed.controlplane.contract.scenario": (
-        "Bottleneck", "FlowGroup", "Hosts", "Scenario", "Telemetry",
-    ),
+    "nashbed.controlplane.contract.scenario": ("Scenario",),
+    "nashbed.controlplane.contract.scenario_keys": ("Bottleneck", "Hosts", "Telemetry"),
     "nashbed.controlplane.contract.sweep": ("Equilibrium", "Sweep"),
     "nashbed.controlplane.contract.testbed": ("Testbed",),
     "nashbed.controlplane.contract.units": ("Buffer", "Duration", "Rate", "Share", "Size"),

@@ -108,14 +108,9 @@ def gaps_s(spans: Iterable[TrialSpan]) -> list[float]:
     ]
 
 
-def share_percent(seconds: float, trial_s: float = TRIAL_S) -> float:
-    """Seconds as percent of a trial.
-
-    Args:
-        seconds: What it costs.
-        trial_s: How long a trial takes.
-    """
-    return 100.0 * seconds / trial_s
+def share_percent(seconds: float) -> float:
+    """Seconds as percent of a trial."""
+    return 100.0 * seconds / TRIAL_S
 
 
 def per_minute(trials: int, seconds: float) -> float:

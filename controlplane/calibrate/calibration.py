@@ -297,6 +297,4 @@ def _limit(can: Capabilities, room_bytes: int) -> Limit:
     value = min(room_bytes, can.max_buffer_bytes)
     if "bytes" in can.limit_units:
         return Limit(unit="bytes", value=value)
-    if "packets" in can.limit_units:
-        return Limit(unit="packets", value=max(1, value // PACKET_BYTES))
-    return Limit(unit="cells", value=max(1, value // 80), cell_bytes=80)
+    return Limit(unit="packets", value=max(1, value // PACKET_BYTES))

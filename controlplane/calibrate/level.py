@@ -220,7 +220,7 @@ class LevelRunner:
             failed=dict(failed.most_common()),
             reason=next((reason for reason in reasons if reason), ""),
             lateness=lateness_of(records) if records else None,
-            round_trip_error=round_trip_error_of(records),
+            round_trip_error=round_trip_error_of(records) if records else None,
             together_s=together_s(records) if len(records) == lanes else 0.0,
             cores=cores,
             lone_shares=lone_shares(directory, records),
@@ -265,11 +265,9 @@ def lateness_of(records: Sequence[TrialRecord]) -> Lateness:
     )
 
 
-def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError | None:
-    """By how much round trips were too long over lanes; None where no lane says it."""
-    lanes = [record.disturbance for record in records if record.disturbance is not None]
-    if not lanes:
-        return None
+def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError:
+    """By how much round trips were too long over lanes, at least one."""
+    lanes = [record.disturbance for record in records]
     return RoundTripError(
         mean_ns=max(each.error_mean_ns for each in lanes),
         max_ns=max(each.error_max_ns for each in lanes),

@@ -182,7 +182,7 @@ def plan_table(plan: Plan) -> str:
         tail += f"\n{plan.memory_short}"
     if plan.virtual_time:
         tail += f"\n{speed_text(plan)}"
-    elif plan.capacity is not None and plan.capacity_from:
+    elif plan.capacity_from:
         tail += (
             f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
         )

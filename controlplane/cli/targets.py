@@ -86,7 +86,6 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         else str(capabilities.lanes),
         "highest rate": str(Rate(capabilities.max_rate_bps)),
         "largest buffer": f"{capabilities.max_buffer_bytes / 1e6:.0f} MB",
-        "postcards": ", ".join(capabilities.postcards),
         "departure times": "scheduled, exact" if exact else "as seen",
         "time": "virtual" if capabilities.virtual_time else "real",
         "arrivals": _arrivals(capabilities),

@@ -89,14 +89,12 @@ class FilesAnswer(JsonAnswer):
         ok: Whether no file is damaged.
         run: Name of the run.
         trials: How many trials are sealed.
-        unlisted: Those that an earlier version sealed, without a digest of any file.
         damaged: The damaged files.
     """
 
     ok: bool
     run: str
     trials: int
-    unlisted: tuple[str, ...]
     damaged: tuple[DamagedFile, ...]
 
     @classmethod
@@ -184,11 +182,6 @@ def _carry_out(running: VerificationInProgress, how: str) -> None:
 def files_text(found: CheckedRun) -> str:
     """The damaged files, and how many trials have any."""
     lines = [str(each) for each in found.damaged]
-    if found.unlisted:
-        number = counted(len(found.unlisted), "trial")
-        lines.append(
-            f"{number} sealed by an earlier version, without digests of files: not checked"
-        )
     broken = {each.trial for each in found.damaged if each.trial}
     lines.append(f"{len(broken)} of {counted(found.trials, 'trial')} damaged")
     if broken:

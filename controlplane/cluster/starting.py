@@ -97,22 +97,19 @@ def first_words(error: BaseException) -> str:
 
 
 @contextmanager
-def configured_dask(level: int = logging.CRITICAL) -> Iterator[None]:
+def configured_dask() -> Iterator[None]:
     """Have Dask as we use it in this process, with its log kept off the user's terminal.
 
     What happens to workers and trials is said by us, a line each; Dask says it as tracebacks, in
     loggers of several libraries, which its own `silence_logs` does not reach. Its configuration
     gets our default of `worker-ttl`; what the user has configured stays.
-
-    Args:
-        level: What is still logged.
     """
     guard_tls()
     change: Any = dask.config.update_defaults  # Dask has no types
     change({"distributed": {"scheduler": {"worker-ttl": WORKER_TTL}}})
     warnings.filterwarnings("ignore", message=SLOW_FOLDER)
     before = {logger: logger.level for logger in _loggers()}
-    silence(level)
+    silence()
     try:
         yield
     finally:
@@ -120,14 +117,10 @@ def configured_dask(level: int = logging.CRITICAL) -> Iterator[None]:
             logger.setLevel(was)
 
 
-def silence(level: int = logging.CRITICAL) -> None:
-    """Let Dask and what it uses log only what is at least so bad, for the rest of this process.
-
-    Args:
-        level: What is still logged.
-    """
+def silence() -> None:
+    """Let Dask and what it uses log only what is critical, for the rest of this process."""
     for logger in _loggers():
-        logger.setLevel(max(level, logger.level))
+        logger.setLevel(max(logging.CRITICAL, logger.level))
 
 
 def _loggers() -> list[logging.Logger]:

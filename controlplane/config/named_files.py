@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..contract.errors import ConfigError
+from ..contract.flow_group import FlowGroup
 from ..contract.model import FileModel
-from ..contract.scenario import FlowGroup, Scenario
+from ..contract.scenario import Scenario
 from ..contract.traffic import FileSizes
 from .sizes import read_sizes
 from .trace import read_trace

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from .course import SettledDuration
 from .model import ContractModel, JsonObject
 from .shared import CONSTANTS
 from .units import Duration, Rate, Size
-
-if TYPE_CHECKING:
-    from .scenario import FlowGroup, Scenario
 
 UDP: Final = "udp"
 """What stands for a strategy of flows of datagrams, which have none."""
@@ -222,43 +218,3 @@ class Media(ContractModel):
             **({} if self.every is None else {"every_ns": self.every.ns}),
         }
         return {"kind": "udp", "packet_bytes": self.packet.bytes, **times}
-
-
-def check_application(group: FlowGroup) -> None:
-    """What goes with an application, and with datagrams.
-
-    Raises:
-        ValueError: A key of the group does not.
-    """
-    key = "app" if group.app is not None else "udp"
-    if group.arrivals is not None and (group.app is not None or group.udp is not None):
-        raise ValueError(f"{key}: transfers are an application; remove `arrivals`, or `{key}`")
-    if group.udp is None:
-        return
-    if group.app is not None:
-        raise ValueError("app: datagrams have no application; remove `app`, or `udp`")
-    if group.strategy != "of_mix":
-        raise ValueError(
-            "strategy: datagrams have no congestion control; remove `strategy`, or `udp`"
-        )
-
-
-def check_applications(scenario: Scenario) -> None:
-    """What a scenario cannot do with its applications.
-
-    Raises:
-        ValueError: It has one that does not go with its start or duration.
-    """
-    for i, group in enumerate(scenario.flows):
-        key = "app" if group.app is not None else "udp" if group.udp is not None else None
-        if key is None:
-            continue
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
-            raise ValueError(
-                f"flows.{i}.{key}: iperf3 sends bulk data; remove `{key}`, or write another start"
-            )
-        if group.mixed and isinstance(scenario.duration, SettledDuration):
-            raise ValueError(
-                f"flows.{i}.{key}: a trial lasts until the shares of bulk flows are settled; write "
-                "a fixed duration, or a `strategy` that makes the group background"
-            )

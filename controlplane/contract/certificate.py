@@ -109,7 +109,7 @@ class LevelAttempt(ContractModel):
         failed: Gate -> lanes that failed it.
         reason: The first failure, or what ended the attempt early; empty when it passed.
         lateness: Of all lanes; null where no lane finished.
-        round_trip_error: Of all lanes; null where no lane finished, or of an earlier version.
+        round_trip_error: Of all lanes; null where no lane finished.
         lone_shares: What the lone CUBIC flow got in each lane, 0 to 1.
         together_s: Seconds during which all lanes were sending.
         cores: How each core spent that time.

@@ -10,7 +10,7 @@ from .certificate import Standing
 from .messages.dataplane import Hello
 from .model import ContractModel, JsonObject
 
-MANIFEST_FORMAT: Final = 1
+MANIFEST_FORMAT: Final = 2
 
 
 class GuestKernelFacts(ContractModel):
@@ -128,12 +128,10 @@ class Manifest(ContractModel):
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
         guest_programs: Our programs that the guests run and the libraries that they compute in,
-            C's and DPDK's, by file name -> SHA-256; empty in real time, and in runs of earlier
-            versions.
+            C's and DPDK's, by file name -> SHA-256; empty in real time.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         disciplines: Name -> queue discipline of the user's own.
         files: Path that the scenario names, as written -> the copy of that file.
-        traces: As runs had it before `files`: name of the link's trace -> its SHA-256.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -142,12 +140,12 @@ class Manifest(ContractModel):
         host: More facts about the machine (offloads, rps_cpus, huge pages, memory).
         certificate: State of the testbed's certificate; null: not recorded.
         sealed: File of the run directory -> SHA-256: all that the run was given, and each sealed
-            trial's list of its own files; empty in runs of earlier versions.
+            trial's list of its own files.
         testbeds: Name -> testbed that trials could be given to; empty: all ran on the one above.
         status: State of the run.
     """
 
-    format: Literal[1] = MANIFEST_FORMAT
+    format: Literal[2] = MANIFEST_FORMAT
     run: str
     scenario: str
     started_utc: str
@@ -164,7 +162,6 @@ class Manifest(ContractModel):
     controls: dict[str, CcaFacts] = Field(default_factory=dict)
     disciplines: dict[str, DisciplineFacts] = Field(default_factory=dict)
     files: dict[str, FileFacts] = Field(default_factory=dict)
-    traces: dict[str, str] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str
     clocksource: str

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-from pydantic import model_validator
+from typing import Final, Literal
 
 from .model import ContractModel
 from .target import Applied, BottleneckProgram
 from .testbed import Capacity
 from .trial import Mix, Setting
 
-PLAN_FORMAT: Final = 1
+PLAN_FORMAT: Final = 2
 
 
 class PlannedTrial(ContractModel):
@@ -24,25 +22,14 @@ class PlannedTrial(ContractModel):
         setting: What is asked for.
         mix: Flows of each strategy in each group.
         repetition: Which repetition.
-        seed: Derived from the scenario's seed and the key.
-        expected: What the target would really do; None in plans of earlier versions.
+        expected: What the target would really do; None: that was not looked at.
     """
 
     key: str
     setting: Setting
     mix: Mix
     repetition: int
-    seed: int
     expected: Applied | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _limit_of_setting(cls, data: Any) -> Any:
-        """Plans once held the limit beside the setting."""
-        if isinstance(data, dict) and "limit" in data and isinstance(data.get("setting"), dict):
-            rest = {key: value for key, value in data.items() if key != "limit"}
-            return {**rest, "setting": {**data["setting"], "limit": data["limit"]}}
-        return data
 
     @property
     def program(self) -> BottleneckProgram:
@@ -85,14 +72,14 @@ class Plan(ContractModel):
         lanes: Trials that run side by side.
         estimated_seconds: Wall-clock estimate of the whole run.
         estimated_disk_bytes: Upper estimate of the disk space needed.
-        capacity: What the testbed carries at once; null in plans of earlier versions.
+        capacity: What the testbed carries at once.
         capacity_from: Whether that was stated, measured or assumed, in words.
         memory_short: How memory limits the trials at once, in words; empty: it does not.
         isolated: Whether each lane is a machine of its own, so that lanes alone limit.
         virtual_time: Whether trials take as long as they are computed, not as their clocks have it.
     """
 
-    format: Literal[1] = PLAN_FORMAT
+    format: Literal[2] = PLAN_FORMAT
     scenario: str
     trials: tuple[PlannedTrial, ...]
     search: Literal["exhaustive", "adaptive"] = "exhaustive"
@@ -103,7 +90,7 @@ class Plan(ContractModel):
     lanes: int
     estimated_seconds: float
     estimated_disk_bytes: int
-    capacity: Capacity | None = None
+    capacity: Capacity
     capacity_from: str = ""
     memory_short: str = ""
     isolated: bool = False
@@ -113,11 +100,3 @@ class Plan(ContractModel):
     def largest_window_bytes(self) -> int:
         """The most that a flow of any trial may have in flight: hosts are prepared for it."""
         return max(trial.setting.largest_window_bytes for trial in self.trials)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _count_trials(cls, data: Any) -> Any:
-        """Plans of versions without adaptive searches run every trial."""
-        if isinstance(data, dict) and "expected_trials" not in data:
-            return {**data, "expected_trials": len(data.get("trials", ()))}
-        return data

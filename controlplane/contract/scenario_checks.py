@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .applications import check_applications
 from .bounds import HarmBound, RttOrderBound, TrafficBound
 from .course import (
     OffsetStart,
@@ -14,18 +11,24 @@ from .course import (
     StaggeredStart,
     StartSpec,
 )
-from .harm import HarmMixes, check_harm, check_harm_bound
-from .link_changes import check_link
+from .flow_checks import (
+    check_applications,
+    check_background_start,
+    check_directions,
+    check_harm_bound,
+    check_known,
+    check_mixes,
+    check_order,
+)
+from .flow_group import FlowGroup
+from .link_checks import check_link
 from .path_changes import check_loss, check_rtt, check_times
 from .place import MAX_FLOWS
 from .queues import FlowKind, Queues, check_limits, check_shares
+from .scenario_keys import ScenarioKeys
 from .shared import CONSTANTS
-from .sweep import MixSpec, PairMixes
-from .traffic import OF_MIX, check_background_start, check_directions, check_order
-from .units import NS_PER_S, PACKET_BYTES, Duration, counted
-
-if TYPE_CHECKING:
-    from .scenario import FlowGroup, Scenario
+from .traffic import OF_MIX
+from .units import NS_PER_S, PACKET_BYTES, Duration
 
 LEAST_WINDOW = Duration(50_000_000)
 """In shorter ones a flow need not be seen at all."""
@@ -33,7 +36,7 @@ NEED_ECN = frozenset({"dctcp", "prague", "bbr2_ecn", "bbr3_ecn"})
 """Strategies that turn into another one on a connection without ECN."""
 
 
-def check_scenario(scenario: Scenario) -> None:
+def check_scenario(scenario: ScenarioKeys) -> None:
     """Refuse a scenario whose parts do not fit together.
 
     Raises:
@@ -46,7 +49,7 @@ def check_scenario(scenario: Scenario) -> None:
     check_link(scenario)
     _check_disciplines(scenario)
     _check_several(scenario)
-    _check_mixes(scenario)
+    check_mixes(scenario)
     _check_search(scenario)
     _check_named_strategies(scenario)
     _check_ecn(scenario)
@@ -60,7 +63,7 @@ def check_scenario(scenario: Scenario) -> None:
     check_directions(scenario)
 
 
-def _check_search(scenario: Scenario) -> None:
+def _check_search(scenario: ScenarioKeys) -> None:
     if scenario.equilibrium.search == "adaptive" and scenario.sweep.mixes != "all":
         raise ValueError(
             "sweep.mixes: an adaptive search chooses the mixes; write `mixes: all`, or "
@@ -73,7 +76,7 @@ def _check_search(scenario: Scenario) -> None:
         )
 
 
-def _check_names(scenario: Scenario) -> None:
+def _check_names(scenario: ScenarioKeys) -> None:
     names = [group.name for group in scenario.flows]
     if len(set(names)) != len(names):
         raise ValueError("flows: two groups have the same name; name each group differently")
@@ -87,7 +90,7 @@ def _check_names(scenario: Scenario) -> None:
     check_order(scenario)
 
 
-def _check_times(scenario: Scenario) -> None:
+def _check_times(scenario: ScenarioKeys) -> None:
     if scenario.longest.ns > CONSTANTS.duration_ns_max:
         hours = CONSTANTS.duration_ns_max // (3600 * NS_PER_S)
         raise ValueError(f"duration: {scenario.longest} is too long; write at most {hours}h")
@@ -105,7 +108,7 @@ def _check_times(scenario: Scenario) -> None:
         _check_start(scenario, start)
 
 
-def _check_start(scenario: Scenario, start: StartSpec) -> None:
+def _check_start(scenario: ScenarioKeys, start: StartSpec) -> None:
     """One of the ways in which a scenario's flows start."""
     if start == "iperf3":
         _check_iperf3(scenario)
@@ -120,7 +123,7 @@ def _check_start(scenario: Scenario, start: StartSpec) -> None:
         _check_latest_start(scenario, start, i, group)
 
 
-def _check_iperf3(scenario: Scenario) -> None:
+def _check_iperf3(scenario: ScenarioKeys) -> None:
     """What an iperf3 process cannot do."""
     if not isinstance(scenario.duration, Duration):
         raise ValueError(
@@ -139,14 +142,14 @@ def _check_iperf3(scenario: Scenario) -> None:
             )
 
 
-def _check_start_names(scenario: Scenario, start: OrderedStart | OffsetStart) -> None:
+def _check_start_names(scenario: ScenarioKeys, start: OrderedStart | OffsetStart) -> None:
     if isinstance(start, OffsetStart):
-        _check_known(scenario, "start.offsets", set(start.offsets))
+        check_known(scenario, "start.offsets", set(start.offsets))
     elif sorted(start.order) != sorted(scenario.strategies):
         raise ValueError("start.order: name every strategy once: " + ", ".join(scenario.strategies))
 
 
-def _latest_start(scenario: Scenario, start: StartSpec) -> Duration:
+def _latest_start(scenario: ScenarioKeys, start: StartSpec) -> Duration:
     """The longest that a flow may start after its group's offset, jitter excepted."""
     if isinstance(start, StaggeredStart):
         return Duration(start.staggered.ns * (scenario.total_flows - 1))
@@ -157,7 +160,7 @@ def _latest_start(scenario: Scenario, start: StartSpec) -> Duration:
     return start.random if isinstance(start, RandomStart) else Duration(0)
 
 
-def _check_whole(scenario: Scenario, latest: Duration, i: int, group: FlowGroup) -> None:
+def _check_whole(scenario: ScenarioKeys, latest: Duration, i: int, group: FlowGroup) -> None:
     """Every strategy is measured from its own start, which must come before the end."""
     late = Duration(group.start_offset.ns + latest.ns)
     if late.ns + scenario.start_jitter.ns >= scenario.shortest.ns:
@@ -173,7 +176,7 @@ def _check_whole(scenario: Scenario, latest: Duration, i: int, group: FlowGroup)
         )
 
 
-def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: FlowGroup) -> None:
+def _check_latest_start(scenario: ScenarioKeys, start: StartSpec, i: int, group: FlowGroup) -> None:
     latest = _latest_start(scenario, start) if group.mixed else Duration(0)
     if not group.mixed:
         check_background_start(scenario, i, group)
@@ -196,7 +199,7 @@ def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: Flo
     )
 
 
-def _check_sweep(scenario: Scenario) -> None:
+def _check_sweep(scenario: ScenarioKeys) -> None:
     if scenario.sweep.base_rtt is not None and len(scenario.mixed) > 1:
         raise ValueError(
             "sweep.base_rtt: needs one flow group in the mix; remove it, or the other groups"
@@ -210,7 +213,7 @@ def _check_sweep(scenario: Scenario) -> None:
         check_loss("sweep.random_loss", loss)
 
 
-def _check_buffers(scenario: Scenario) -> None:
+def _check_buffers(scenario: ScenarioKeys) -> None:
     back = scenario.bottleneck.return_
     if back is not None and back.buffer.unit == "bytes" and back.buffer.amount < PACKET_BYTES:
         raise ValueError(
@@ -219,7 +222,6 @@ def _check_buffers(scenario: Scenario) -> None:
         )
     swept = scenario.sweep.buffer is not None
     key = "sweep.buffer" if swept else "bottleneck.buffer"
-    least = scenario.smallest_buffer_bytes
     for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
         if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
             raise ValueError(
@@ -229,14 +231,14 @@ def _check_buffers(scenario: Scenario) -> None:
         for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
             for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
                 size = buffer.to_bytes(rate, rtt)
-                if size < least:
+                if size < PACKET_BYTES:
                     raise ValueError(
                         f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
-                        f"packet; write at least {least}B"
+                        f"packet; write at least {PACKET_BYTES}B"
                     )
 
 
-def _check_disciplines(scenario: Scenario) -> None:
+def _check_disciplines(scenario: ScenarioKeys) -> None:
     swept = scenario.sweep.discipline
     key = "bottleneck.discipline" if swept is None else "sweep.discipline"
     for discipline in swept or (scenario.bottleneck.discipline,):
@@ -247,7 +249,7 @@ def _check_disciplines(scenario: Scenario) -> None:
             )
 
 
-def _check_several(scenario: Scenario) -> None:
+def _check_several(scenario: ScenarioKeys) -> None:
     """Several queues: nothing is swept that they have not, and every flow has one queue."""
     queues, sweep = scenario.bottleneck.shared, scenario.sweep
     if queues is None:
@@ -272,7 +274,7 @@ def _check_several(scenario: Scenario) -> None:
                 check_limits(queues.with_memory(memory), rate, rtt, where)
 
 
-def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
+def _check_queue_names(scenario: ScenarioKeys, queues: Queues) -> None:
     known = [*scenario.ccas, *(group.name for group in scenario.flows)]
     for index, queue in enumerate(queues.queues):
         for name in queue.flows or ():
@@ -283,7 +285,7 @@ def _check_queue_names(scenario: Scenario, queues: Queues) -> None:
                 )
 
 
-def _check_covered(scenario: Scenario, queues: Queues) -> None:
+def _check_covered(scenario: ScenarioKeys, queues: Queues) -> None:
     for kind in _flow_kinds(scenario):
         claimed = queues.claimants(kind)
         flows = f"{kind.strategy} flows of group {kind.group!r}"
@@ -300,7 +302,7 @@ def _check_covered(scenario: Scenario, queues: Queues) -> None:
             )
 
 
-def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
+def _flow_kinds(scenario: ScenarioKeys) -> list[FlowKind]:
     """What the flows of every group and strategy are sorted by."""
     return [
         FlowKind(strategy, group.name, group.dscp)
@@ -309,71 +311,13 @@ def _flow_kinds(scenario: Scenario) -> list[FlowKind]:
     ]
 
 
-def _check_mixes(scenario: Scenario) -> None:
-    if scenario.sweep.mixes == "all":
-        return
-    if isinstance(scenario.sweep.mixes, PairMixes):
-        _check_pairs(scenario, scenario.sweep.mixes)
-        return
-    if isinstance(scenario.sweep.mixes, HarmMixes):
-        check_harm(scenario, scenario.sweep.mixes)
-        return
-    for i, mix in enumerate(scenario.sweep.mixes):
-        problem = mix_problem(scenario, mix)
-        if problem:
-            raise ValueError(f"sweep.mixes.{i}: {problem}")
-
-
-def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
-    if len(scenario.mixed) != 1:
-        raise ValueError("sweep.mixes: pairs need a scenario with one flow group in the mix")
-    most, flows = max(mixes.second or (0,)), scenario.flows[0].count
-    if most > flows:
-        raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
-    if isinstance(mixes.pairs, tuple):
-        named = {name for pair in mixes.pairs for name in pair}
-        _check_known(scenario, "sweep.mixes.pairs", named)
-
-
-def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
-    """Say what is wrong with a mix of this scenario, or None.
-
-    Args:
-        scenario: The scenario (flow groups and strategies are looked at).
-        mix: The mix as written.
-    """
-    if isinstance(mix, dict):
-        return _mapping_problem(scenario, mix)
-    if len(scenario.strategies) != 2:
-        return "with more than two strategies write a mapping, e.g. {cubic: 4, bbr: 3, reno: 3}"
-    counts = (mix,) if isinstance(mix, int) else mix
-    if len(counts) != len(scenario.mixed):
-        return f"{counted(len(counts), 'number')} for {counted(len(scenario.mixed), 'flow group')}"
-    for count, group in zip(counts, scenario.mixed, strict=True):
-        if count > group.count:
-            flows = f"{count} {scenario.strategies[1]} flows"
-            return f"{flows}, but group {group.name!r} has {group.count}"
-    return None
-
-
-def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
-    if len(scenario.mixed) != 1:
-        return "a mapping needs a scenario with one flow group"
-    unknown = sorted(set(mix) - set(scenario.strategies))
-    if unknown:
-        return f"{unknown[0]!r} is not among the strategies ({', '.join(scenario.strategies)})"
-    if sum(mix.values()) != scenario.flows[0].count:
-        return f"the counts add up to {sum(mix.values())}, not to {scenario.flows[0].count} flows"
-    return None
-
-
-def _check_named_strategies(scenario: Scenario) -> None:
+def _check_named_strategies(scenario: ScenarioKeys) -> None:
     for i, bound in enumerate(scenario.acceptance):
         mix = getattr(bound, "mix", None) or {}
         named = {name for key in ("strategy", "over") if (name := getattr(bound, key, None))}
         if not isinstance(bound, TrafficBound):
-            _check_known(scenario, f"acceptance.{i}", named)
-        _check_known(scenario, f"acceptance.{i}", set(mix))
+            check_known(scenario, f"acceptance.{i}", named)
+        check_known(scenario, f"acceptance.{i}", set(mix))
         if sum(mix.values()) > scenario.total_flows:
             raise ValueError(
                 f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
@@ -390,10 +334,10 @@ def _check_named_strategies(scenario: Scenario) -> None:
         if group is not None and group not in {g.name for g in among}:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
-        _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+        check_known(scenario, f"reference.{i}.strategy", {series.strategy})
 
 
-def _check_ecn(scenario: Scenario) -> None:
+def _check_ecn(scenario: ScenarioKeys) -> None:
     """Every name of `hosts.ecn` is known, and DCTCP and its like have what they need."""
     hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
     listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
@@ -409,13 +353,3 @@ def _check_ecn(scenario: Scenario) -> None:
             raise ValueError(
                 f"strategies: {strategy} needs ECN; write `hosts: {{ecn: [{strategy}]}}`"
             )
-
-
-def _check_known(scenario: Scenario, where: str, named: set[str]) -> None:
-    """Refuse a strategy that the scenario does not have."""
-    unknown = named - set(scenario.strategies)
-    if unknown:
-        raise ValueError(
-            f"{where}: {min(unknown)!r} is not among the strategies "
-            f"({', '.join(scenario.strategies)})"
-        )

@@ -110,19 +110,14 @@ Mean = tuple[float, float]
 """Bytes of a cycle, and their standard error."""
 
 
-def _mean_of(kind: Kind, trials: Sequence[Steadiness]) -> Mean | None:
-    """The mean of a strategy over trials; None: an earlier version sealed one, without means."""
+def _mean_of(kind: Kind, trials: Sequence[Steadiness]) -> Mean:
     own = [d for trial in trials for d in trial.drifts if (d.group, d.strategy) == kind]
-    means = [d.mean_bytes for d in own if d.mean_bytes is not None]
-    if not means or len(means) < len(trials):
-        return None
-    errors = [mean * d.error / 2 for mean, d in zip(means, own, strict=True)]
-    return float(np.mean(means)), float(np.sqrt(np.square(errors).sum())) / len(means)
+    means = [d.mean_bytes for d in own]
+    errors = [d.mean_bytes * d.error / 2 for d in own]
+    return float(np.mean(means)), float(np.sqrt(np.square(errors).sum())) / len(own)
 
 
-def _agree(first: Mean | None, second: Mean | None, rules: SteadinessRules) -> bool:
-    if first is None or second is None:
-        return False
+def _agree(first: Mean, second: Mean, rules: SteadinessRules) -> bool:
     mean = (first[0] + second[0]) / 2
     if mean == 0:
         return True

@@ -171,7 +171,6 @@ class Capabilities(ContractModel):
     limit_units: tuple[Literal["bytes", "packets", "cells"], ...]
     max_rate_bps: int
     max_buffer_bytes: int
-    postcards: tuple[Literal["all", "sample", "bins"], ...]
     arrivals: tuple[Arrivals, ...] = ("frames",)
     limit_counts: tuple[LimitCounts, ...] = ("system",)
     disciplines: tuple[str, ...] = ("droptail",)
@@ -300,20 +299,18 @@ class TelemetryPlan:
     """How a lane's postcards are kept.
 
     Attributes:
-        mode: Every postcard, one in `n`, or bins of `bin_ns`.
+        mode: Every postcard, or bins of `bin_ns`.
         path: The file that raw records are written to.
         first_flow: Flow id of the lane's flow 0.
         flows: Number of the lane's flows.
-        n: One in how many.
         bin_ns: Length of a bin in ns.
         overtaken_ns: For bins: a packet leaves at the latest when one does that arrived so long
             after it; 0: first in, first out.
     """
 
-    mode: Literal["all", "sample", "bins"]
+    mode: Literal["all", "bins"]
     path: Path
     first_flow: int
     flows: int
-    n: int = 1
     bin_ns: int = 0
     overtaken_ns: int = 0

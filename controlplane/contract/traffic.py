@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
 from .model import ContractModel, FileModel
 from .units import NS_PER_S, Duration, Frequency, Size
-
-if TYPE_CHECKING:
-    from .scenario import FlowGroup, Scenario
 
 OF_MIX: Final = "of_mix"
 """Strategy of a group whose flows run what the mix says."""
@@ -139,104 +136,3 @@ def check_size(size: Size, key: str) -> None:
     """
     if not 1 <= size.bytes <= LARGEST_TRANSFER.bytes:
         raise ValueError(f"{key}: {size} is out of range; write 1B to {LARGEST_TRANSFER}")
-
-
-def check_group(group: FlowGroup) -> None:
-    """A group has a number of flows that send until the end, or transfers that arrive.
-
-    Raises:
-        ValueError: It has both, neither, or half of one.
-    """
-    if group.arrivals is None:
-        for key in ("size", "connections"):
-            if getattr(group, key) is not None:
-                raise ValueError(f"{key}: is that of transfers; write `arrivals`, or remove it")
-        if group.count == 0:
-            raise ValueError("count: is 0 or missing; write how many flows, or the `arrivals`")
-        return
-    if group.count:
-        raise ValueError("count: transfers come by `arrivals`; remove one of the two")
-    if group.size is None:
-        raise ValueError("size: is missing; write that of a transfer, e.g. 1MB")
-    if isinstance(group.size, Size):
-        check_size(group.size, "size")
-
-
-def check_direction(group: FlowGroup) -> None:
-    """Data on the way of the others' acknowledgements is that of bulk flows in the background.
-
-    Raises:
-        ValueError: It is not.
-    """
-    if not group.reverse:
-        return
-    for key in ("arrivals", "app", "udp"):
-        if getattr(group, key) is not None:
-            raise ValueError(
-                f"direction: reverse is for flows that send until the end; remove `{key}`, or "
-                "write `direction: forward`"
-            )
-    if group.strategy == "of_mix":
-        raise ValueError(
-            "direction: a mix competes in the queue of the way there; write a `strategy` of the "
-            "group's own, e.g. cubic"
-        )
-
-
-def check_directions(scenario: Scenario) -> None:
-    """Data that takes the way back needs a bottleneck there, and a start that can be ordered.
-
-    Raises:
-        ValueError: There is none.
-    """
-    for i, group in enumerate(scenario.flows):
-        if not group.reverse:
-            continue
-        if scenario.bottleneck.return_ is None:
-            raise ValueError(
-                f"flows.{i}.direction: reverse needs a bottleneck on the way back; write "
-                "`bottleneck: {return: {rate: 10mbit, buffer: 50pkt}}`"
-            )
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
-            raise ValueError(
-                f"flows.{i}.direction: iperf3 starts flows of one direction; write another start"
-            )
-
-
-def most_flows(group: FlowGroup, longest_ns: int) -> int:
-    """Flows of a group, or its transfers, in a trial, at the most."""
-    if group.arrivals is None:
-        return group.count
-    return group.arrivals.most(max(0, longest_ns - group.start_offset.ns))
-
-
-def check_order(scenario: Scenario) -> None:
-    """A mix has a number for each of its groups in their order: background comes after them.
-
-    Raises:
-        ValueError: A group of the mix stands behind one that is not, or there is none.
-    """
-    if not scenario.mixed:
-        raise ValueError(
-            "flows: no group is part of the mix; write one with a `count` and no `strategy`"
-        )
-    for i, group in enumerate(scenario.flows[: len(scenario.mixed)]):
-        if not group.mixed:
-            raise ValueError(
-                f"flows.{i}: {group.name!r} is background; write it behind the groups of the mix"
-            )
-
-
-def check_background_start(scenario: Scenario, index: int, group: FlowGroup) -> None:
-    """Background may begin late, but not after the end.
-
-    Raises:
-        ValueError: It does.
-    """
-    jitter = scenario.start_jitter if group.arrivals is None else Duration(0)
-    if group.start_offset.ns + jitter.ns >= scenario.shortest.ns:
-        also = f" and start_jitter {jitter} are together" if jitter.ns else " is"
-        raise ValueError(
-            f"flows.{index}.start_offset: {group.start_offset}{also} beyond the duration "
-            f"({scenario.shortest})"
-        )

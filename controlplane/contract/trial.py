@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline, DisciplineSpec
@@ -20,7 +20,7 @@ SocketLimit = Literal["receive window", "send buffer"]
 """What of a socket can hold a flow back."""
 CertificateState = Literal["certified", "failed", "expired", "none"]
 """What a testbed's certificate is worth; see `contract.certificate.Standing`."""
-TRIAL_FORMAT: Final = 1
+TRIAL_FORMAT: Final = 2
 FAILURES_FORMAT: Final = 1
 Kind = tuple[int, str]
 """Group and strategy: flows of one kind are alike."""
@@ -59,14 +59,6 @@ class Setting(LaneLine):
         None
     )
     link: Annotated[LinkProgram | None, Field(exclude_if=lambda told: told is None)] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _limit_of_buffer(cls, data: Any) -> Any:
-        """Settings of earlier versions had no limit; unless it is said, it is in bytes."""
-        if isinstance(data, dict) and "limit" not in data and "buffer_bytes" in data:
-            return {**data, "limit": {"unit": "bytes", "value": data["buffer_bytes"]}}
-        return data
 
     @property
     def program(self) -> BottleneckProgram:
@@ -296,10 +288,9 @@ class StrategyDrift(ContractModel):
         drift: Mean of the second half less that of the first one, relative to the mean of both.
         error: Standard error of the drift, from ProbeRTT cycle to ProbeRTT cycle.
         steady: Whether what remains counts as none.
-        mean_bytes: Mean payload of a cycle; None in records of earlier versions.
+        mean_bytes: Mean payload of a cycle.
         remaining: How far the mean may still be from where the course ends, relative to it, by
-            fitted exponentials with 95 % confidence; None: too short to tell, starved, or of an
-            earlier version.
+            fitted exponentials with 95 % confidence; None: too short to tell, or starved.
     """
 
     group: int
@@ -307,7 +298,7 @@ class StrategyDrift(ContractModel):
     drift: float
     error: float
     steady: bool
-    mean_bytes: float | None = None
+    mean_bytes: float
     remaining: float | None = None
 
 
@@ -414,7 +405,7 @@ class TrialRecord(ContractModel):
         window: Whether throughput is that of the window, or of each strategy's own span.
         spans: When the flows of each strategy and group really ran.
         steadiness: Whether their shares were steady at the end; None: the trial was too short to
-            tell, or of an earlier version.
+            tell.
         postcards: How postcards were kept.
         started_utc: Wall-clock start (ISO 8601).
         ended_utc: Wall-clock end (ISO 8601).
@@ -423,25 +414,24 @@ class TrialRecord(ContractModel):
         invalid_reasons: One line for each failed gate.
         lane_counters: The lane's own registers after the drain.
         lateness: Actual minus scheduled departure of the lane, in ns, from its reset to its drain.
-        disturbance: What held frames up in the measured window; None in trials of earlier versions.
+        disturbance: What held frames up in the measured window.
         marks: One line for each thing that a reader should know and that invalidates nothing.
         ports_delta: Change of the port and host loss counters over the trial.
         pressure: Change of the counters of the hosts' kernels that mean no loss, but memory or
             queues that ran short; of a namespace, so of all lanes that ran meanwhile.
-        kernel_load: The kernel's work on each core meanwhile; None in virtual time, and in
-            trials of earlier versions.
+        kernel_load: The kernel's work on each core meanwhile; None in virtual time.
         window_limited: Flows that a socket's size held back for a part of the window that
-            matters; None in trials of earlier versions.
+            matters.
         repeated: Flows of which something crossed the path more than once without having been
             dropped, or was sent again without having been seen; None: not all postcards are kept.
         flow_generator: Totals and timer lateness that the flow generators reported.
-        digests: SHA-256 of what was measured; None in trials of earlier versions.
+        digests: SHA-256 of what was measured.
         return_queue: What the queue of the way back did; left out where there is none.
         ran_on: The machine and the testbed, where the run had several to choose from; no part of
             what was measured. None: the run's own.
     """
 
-    format: Literal[1] = TRIAL_FORMAT
+    format: Literal[2] = TRIAL_FORMAT
     id: str
     setting: Setting
     requested: BottleneckProgram
@@ -467,7 +457,7 @@ class TrialRecord(ContractModel):
     invalid_reasons: tuple[str, ...]
     lane_counters: LaneCounters
     lateness: DepartureLateness
-    disturbance: Disturbance | None = None
+    disturbance: Disturbance
     return_queue: Annotated[
         ReturnQueueTotals | None, Field(exclude_if=lambda told: told is None)
     ] = None
@@ -475,10 +465,10 @@ class TrialRecord(ContractModel):
     ports_delta: dict[str, int]
     pressure: dict[str, int] = Field(default_factory=dict)
     kernel_load: tuple[CoreLoad, ...] | None = None
-    window_limited: tuple[WindowLimited, ...] | None = None
+    window_limited: tuple[WindowLimited, ...] = ()
     repeated: tuple[Repeated, ...] | None = None
     flow_generator: GeneratorTotals
-    digests: TrialDigests | None = None
+    digests: TrialDigests
     ran_on: RanOn | None = None
 
 

@@ -244,8 +244,8 @@ def joined_sinks(reports: Sequence[SinkReport]) -> SinkReport:
     return SinkReport(
         flows=tuple(flow for each in reports for flow in each.flows),
         strangers=sum(each.strangers for each in reports),
-        acks=sum(each.acks or 0 for each in reports),
-        segments=sum(each.segments or 0 for each in reports),
+        acks=sum(each.acks for each in reports),
+        segments=sum(each.segments for each in reports),
         lateness=joined_lateness([each.lateness for each in reports]),
     )
 

@@ -21,11 +21,13 @@ from ..contract.course import (
     planned_start_ns,
 )
 from ..contract.disciplines import DISCIPLINES, IN_ORDER
+from ..contract.flow_group import FlowGroup
 from ..contract.line import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
-from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import BinnedPostcards
 from ..contract.shared import (
     FIRST_SENDER_PORT,
     SINK_PORT,
@@ -195,8 +197,6 @@ class Attempt:
             first_flow=self.first_flow,
             flows=len(self.flows),
         )
-        if isinstance(postcards, SampledPostcards):
-            return plan("sample", n=postcards.sample)
         if isinstance(postcards, BinnedPostcards):
             overtaken_ns = overtaken_for_ns(self.scenario, self.trial)
             return plan("bins", bin_ns=postcards.bins.ns, overtaken_ns=overtaken_ns)

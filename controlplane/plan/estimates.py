@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from ..contract.plan import Plan, PlannedTrial
-from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import BinnedPostcards
 from ..contract.testbed import SMALL_PAGE_BYTES, Testbed
 from ..contract.trial import Setting
 from ..contract.units import PACKET_BYTES, Duration, bytes_in_flight
@@ -94,7 +95,7 @@ def resources_of(testbed: Testbed, plan: Plan | None = None) -> Resources:
     """What a testbed has; with a plan, the capacity that the plan was made for."""
     if plan is not None and plan.isolated:
         return UNLIMITED_RESOURCES
-    capacity = plan.capacity if plan is not None and plan.capacity else testbed.capacity
+    capacity = testbed.capacity if plan is None else plan.capacity
     return Resources(capacity.rate.bps, testbed.dataplane.queue_packets)
 
 
@@ -268,8 +269,6 @@ def _trial_packets(scenario: Scenario, setting: Setting) -> int:
 def _kept_records(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of the postcards or bins that a trial keeps."""
     postcards = scenario.telemetry.postcards
-    if isinstance(postcards, SampledPostcards):
-        return _trial_packets(scenario, setting) // postcards.sample + 1
     if isinstance(postcards, BinnedPostcards):
         return scenario.longest.ns // postcards.bins.ns * scenario.lasting_flows
     return _trial_packets(scenario, setting)

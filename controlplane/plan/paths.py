@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..contract.flow_group import FlowGroup
 from ..contract.path_changes import PathChange, ReturnPath, Way, split_at
 from ..contract.path_program import ChangeProgram, PathProgram
-from ..contract.scenario import FlowGroup, Scenario
+from ..contract.scenario import Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
 from .seeds import derive

@@ -27,7 +27,6 @@ from .estimates import (
     trials_at_once,
 )
 from .refusals import refusals
-from .seeds import derive
 from .sweep import mix_label, scenario_mixes, scenario_settings
 
 Resolve = Callable[[BottleneckProgram], Applied]
@@ -157,7 +156,6 @@ def _trial(
         setting=setting,
         mix=mix,
         repetition=repetition,
-        seed=derive(scenario.seed, key),
         expected=expected,
     )
 
@@ -194,12 +192,6 @@ def _check_setting(
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
             "machine's own; remove `kernel`, or use a testbed of target virtual"
-        )
-    if scenario.telemetry.mode not in capabilities.postcards:
-        raise ConfigError(
-            f"{where}: target {capabilities.target} keeps postcards as "
-            f"{', '.join(capabilities.postcards)}, not as {scenario.telemetry.mode} "
-            "(telemetry.postcards)"
         )
     if scenario.most_flows > capabilities.flows:
         raise ConfigError(

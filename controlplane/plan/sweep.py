@@ -11,9 +11,10 @@ from ..contract.course import start_label
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
 from ..contract.limit import Admission, Limit
-from ..contract.link_changes import link_program
+from ..contract.link_checks import link_program
 from ..contract.path_changes import rtt_range_ns
-from ..contract.scenario import Bottleneck, Scenario
+from ..contract.scenario import Scenario
+from ..contract.scenario_keys import Bottleneck
 from ..contract.sweep import MixSpec, PairMixes
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import bdp_bytes
@@ -66,7 +67,8 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
     if isinstance(scenario.sweep.mixes, PairMixes):
         return _pair_mixes(scenario, scenario.sweep.mixes)
     if isinstance(scenario.sweep.mixes, HarmMixes):
-        return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes.mixes(scenario)]
+        harm = scenario.sweep.mixes.mixes(scenario.strategies, scenario.total_flows)
+        return [_from_spec(scenario, spec) for spec in harm]
     if scenario.sweep.mixes != "all":
         return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes]
     number = math.prod(
@@ -144,13 +146,8 @@ def _with(model: Any, path: Sequence[str], value: object) -> Any:
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:
-    """The limit in the unit that it is meant in: cells, packets or bytes.
-
-    Several queues share their memory in bytes.
-    """
-    cell, buffer = bottleneck.cell, bottleneck.buffer
-    if cell is not None:
-        return Limit(unit="cells", value=size // cell.bytes, cell_bytes=cell.bytes)
+    """The limit in the unit that it is meant in; several queues share their memory in bytes."""
+    buffer = bottleneck.buffer
     if buffer.unit == "packets" and bottleneck.queues is None:
         return Limit(unit="packets", value=int(buffer.amount))
     return Limit(unit="bytes", value=size)

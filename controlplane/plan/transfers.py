@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from ..contract.scenario import FlowGroup
+from ..contract.flow_group import FlowGroup, most_flows
 from ..contract.traffic import (
     LARGEST_TRANSFER,
     OF_MIX,
@@ -17,7 +17,6 @@ from ..contract.traffic import (
     ListedSizes,
     LogNormalSizes,
     PeriodicArrivals,
-    most_flows,
 )
 from ..contract.units import NS_PER_S, Size
 from .seeds import derive

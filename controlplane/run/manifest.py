@@ -103,8 +103,7 @@ def with_guest_programs(manifest: Manifest) -> Manifest:
         HostError: One is not the one that the run began with.
     """
     programs, before = guest_programs(), manifest.guest_programs
-    changed = changed_programs(before, programs) if before else ""
-    if changed:
+    if before and (changed := changed_programs(before, programs)):
         raise HostError(
             f"{manifest.run}: began with another {changed}: results may depend on it; "
             "start a new run, or build and install what it began with"

@@ -45,8 +45,6 @@ def load_kept(directory: RunDirectory) -> Loaded[Scenario]:
 
     def find(written: str) -> Path:
         facts = manifest.files.get(written)
-        if facts is None and (digest := manifest.traces.get(Path(written).name)):
-            facts = FileFacts(kept=f"traces/{Path(written).name}", digest=digest)
         if facts is None:
             raise ConfigError(f"{name}: {written}: is not kept with this run; start a new run")
         path = directory.path / facts.kept

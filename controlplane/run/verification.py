@@ -21,7 +21,6 @@ from ..store.comparison import (
     Difference,
     RepeatedTrial,
     compare_trials,
-    digests_of,
     environment_differences,
 )
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
@@ -181,7 +180,6 @@ def _chosen(original: RunDirectory, plan: Plan, choice: TrialChoice) -> list[Tri
     chosen = choice.of(original.sealed(), original.path)
     planned = {trial.key for trial in plan.trials}
     for record in chosen:
-        digests_of(original.trials / record.id, record)
         if key_of(record) not in planned:
             raise ConfigError(f"{original.trials / record.id}: is not a trial of this run's plan")
     return chosen

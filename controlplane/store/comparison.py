@@ -83,10 +83,10 @@ def compare_trials(sealed: Path, repeated: Path) -> RepeatedTrial:
         repeated: Folder of its repetition.
 
     Raises:
-        RunError: A file of one of them is damaged, or it has no digests.
+        RunError: A file of one of them is damaged.
     """
     records = _record(sealed), _record(repeated)
-    digests = digests_of(sealed, records[0]), digests_of(repeated, records[1])
+    digests = records[0].digests, records[1].digests
     differences = [
         *_changed(sealed, digests[0]),
         *_of_tables(sealed, repeated, digests),
@@ -97,24 +97,9 @@ def compare_trials(sealed: Path, repeated: Path) -> RepeatedTrial:
 
 
 def environment_differences(recorded: Manifest, repeated: Manifest) -> tuple[Difference, ...]:
-    """What two runs depend on and do not have in common: programs, kernels, settings of hosts.
-
-    What a run of an earlier version did not record is not compared.
-    """
-    one, other = _environment(recorded), _environment(repeated)
-    if not recorded.guest_programs:
-        other = {name: other[name] for name in other if name not in repeated.guest_programs}
-    if "cpu_family" not in recorded.host:
-        other.pop("CPU", None)
-    return tuple(_of_values("environment", "", one, other))
-
-
-def digests_of(folder: Path, record: TrialRecord) -> TrialDigests:
-    """The digests that were sealed with a trial; raises RunError when there are none."""
-    if record.digests is None:
-        problem = "has no digests: an earlier version of nashbed sealed it"
-        raise damaged(folder / "trial.json", problem, "run the scenario again")
-    return record.digests
+    """What two runs depend on and do not have in common: programs, kernels, settings of hosts."""
+    found = _of_values("environment", "", _environment(recorded), _environment(repeated))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -211,7 +196,7 @@ def _environment(manifest: Manifest) -> JsonObject:
         "data plane": manifest.software.get("dataplane", NOTHING),
         **kernels,
         **manifest.guest_programs,
-        **({"CPU": family} if (family := manifest.host.get("cpu_family")) else {}),
+        "CPU": manifest.host.get("cpu_family", NOTHING),
         **{f"sysctl {name}": value for name, value in manifest.sysctls.items()},
     }
 

@@ -1,8 +1,8 @@
 """Read and write the small documents of a run directory (JSON, YAML) as contract models.
 
 The last key of a JSON document is `sha256`, the digest of all that stands before it: a document
-that is replaced again and again cannot be in a list of digests that is always right. Documents of
-earlier versions, and those that somebody wrote by hand, have none.
+that is replaced again and again cannot be in a list of digests that is always right. Documents that
+somebody wrote by hand have none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which files of a run directory are not as they were sealed, and the check where one is read.
 
 The manifest has a digest of each file that the run was given, and of each sealed trial's list of
-its own files (`checksums`). Earlier versions wrote neither: of their runs nothing is known.
+its own files (`checksums`).
 """
 
 from __future__ import annotations
@@ -48,13 +48,11 @@ class CheckedRun:
     Attributes:
         run: Its name.
         trials: How many trials are sealed.
-        unlisted: Those that an earlier version sealed, without a digest of any file.
         damaged: The damaged files.
     """
 
     run: str
     trials: int
-    unlisted: tuple[str, ...]
     damaged: tuple[DamagedFile, ...]
 
 
@@ -85,12 +83,9 @@ def check_run(run: Path) -> CheckedRun:
         RunError: It is none, or its manifest is damaged.
     """
     manifest = read_document(run / "manifest.json", Manifest, RESTORE)
-    trials = [folder.name for folder in trial_folders(run)]
-    unlisted = [] if PLAN in manifest.sealed else trials
     return CheckedRun(
         run=run.resolve().name,
-        trials=len(trials),
-        unlisted=tuple(n for n in unlisted if not (run / list_of(n)).is_file()),
+        trials=len(trial_folders(run)),
         damaged=tuple(damaged_files(run, manifest)),
     )
 
@@ -192,7 +187,7 @@ def _problems(
 
 
 def _problem_of_list(folder: Path, sealed: Mapping[str, str]) -> str:
-    """What is wrong with a trial's list itself; one that an earlier version sealed has none."""
+    """What is wrong with a trial's list itself."""
     path, digest = folder / SUMS, sealed.get(list_of(folder.name))
     if digest is not None and (problem := problem_of(path, digest)):
         return problem

@@ -81,27 +81,27 @@ def write_table(folder: Path, table: TableLayout, batches: Iterable[Mapping[str,
     return rows
 
 
-def read_columns(path: Path, names: Sequence[str], later: Collection[str] = ()) -> Arrays:
+def read_columns(path: Path, names: Sequence[str], optional: Collection[str] = ()) -> Arrays:
     """Read whole columns of a table that fits in memory.
 
     Args:
         path: The file.
         names: The columns.
-        later: Columns that files of earlier versions lack; their values are nulls there.
+        optional: Columns that a file may lack; their values are nulls there.
 
     Raises:
         RunError: The file is missing, damaged or lacks a column.
     """
     try:
-        read = pq.read_table(path, columns=_present(path, names, later))
+        read = pq.read_table(path, columns=_present(path, names, optional))
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
     found = {name: _numpy(read.column(name)) for name in read.column_names}
-    return _completed(found, names, later, read.num_rows)
+    return _completed(found, names, optional, read.num_rows)
 
 
 def stream_columns(
-    path: Path, names: Sequence[str], rows: int = BATCH_ROWS, later: Collection[str] = ()
+    path: Path, names: Sequence[str], rows: int = BATCH_ROWS, optional: Collection[str] = ()
 ) -> Iterator[Arrays]:
     """Read columns of a table of any size, at most `rows` rows at a time, on one thread.
 
@@ -109,28 +109,28 @@ def stream_columns(
         path: The file.
         names: The columns.
         rows: Largest number of rows of a batch.
-        later: Columns that files of earlier versions lack; their values are nulls there.
+        optional: Columns that a file may lack; their values are nulls there.
 
     Raises:
         RunError: The file is missing, damaged or lacks a column.
     """
     try:
-        present = _present(path, names, later)
+        present = _present(path, names, optional)
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(rows, columns=present, use_threads=False):
                 found = {name: _numpy(batch.column(name)) for name in present}
-                yield _completed(found, names, later, batch.num_rows)
+                yield _completed(found, names, optional, batch.num_rows)
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
 
 
-def check_table(path: Path, schema: pa.Schema, later: Collection[str] = ()) -> None:
+def check_table(path: Path, schema: pa.Schema, optional: Collection[str] = ()) -> None:
     """Check a file's columns and types against a schema; only its footer is read.
 
     Args:
         path: The file.
         schema: Columns and types.
-        later: Columns that files of earlier versions lack.
+        optional: Columns that a file may lack.
 
     Raises:
         RunError: The file is damaged, lacks a column or has one of another type.
@@ -140,7 +140,7 @@ def check_table(path: Path, schema: pa.Schema, later: Collection[str] = ()) -> N
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
     missing = [name for name in schema.names if name not in in_file.names]
-    if lacking := [name for name in missing if name not in later]:
+    if lacking := [name for name in missing if name not in optional]:
         raise damaged(path, f"has no column {', '.join(lacking)}", TRIAL_REMEDY)
     for field in schema:
         if field.name in missing:
@@ -151,16 +151,18 @@ def check_table(path: Path, schema: pa.Schema, later: Collection[str] = ()) -> N
             raise damaged(path, problem, TRIAL_REMEDY)
 
 
-def _present(path: Path, names: Sequence[str], later: Collection[str]) -> list[str]:
-    """The columns to ask a file for: without those that it lacks for its age."""
-    if not set(names) & set(later):
+def _present(path: Path, names: Sequence[str], optional: Collection[str]) -> list[str]:
+    """The columns to ask a file for: without optional ones that it lacks."""
+    if not set(names) & set(optional):
         return list(names)
     in_file = pq.read_schema(path).names
-    return [name for name in names if name in in_file or name not in later]
+    return [name for name in names if name in in_file or name not in optional]
 
 
-def _completed(found: Arrays, names: Sequence[str], later: Collection[str], rows: int) -> Arrays:
-    nulls = {name: np.full(rows, np.nan) for name in names if name in later and name not in found}
+def _completed(found: Arrays, names: Sequence[str], optional: Collection[str], rows: int) -> Arrays:
+    nulls = {
+        name: np.full(rows, np.nan) for name in names if name in optional and name not in found
+    }
     return found | nulls
 
 

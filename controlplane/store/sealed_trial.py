@@ -13,7 +13,7 @@ from .documents import read_document
 from .errors import TRIAL_REMEDY, check_links, damaged
 from .integrity import check_files, checked
 from .parquet import BATCH_ROWS, Arrays, check_table, read_columns, stream_columns
-from .tables import LATER, TABLES
+from .tables import OPTIONAL, TABLES
 
 REQUIRED = ("flows",)
 
@@ -77,7 +77,7 @@ class SealedTrial:
         Raises:
             RunError: The file is missing, damaged or lacks a column.
         """
-        return read_columns(self._file(table), _names(table, columns), LATER.get(table, ()))
+        return read_columns(self._file(table), _names(table, columns), OPTIONAL[table])
 
     def batches(
         self, table: str, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
@@ -95,7 +95,7 @@ class SealedTrial:
         Raises:
             RunError: The file is missing, damaged or lacks a column.
         """
-        return stream_columns(self._file(table), _names(table, columns), rows, LATER.get(table, ()))
+        return stream_columns(self._file(table), _names(table, columns), rows, OPTIONAL[table])
 
     def lazy(self, table: str) -> pl.LazyFrame:
         """Scan a table lazily with polars, for questions that no metric answers yet."""
@@ -123,7 +123,7 @@ def open_trial(path: Path) -> SealedTrial:
             raise damaged(path / f"{name}.parquet", "is missing", TRIAL_REMEDY)
     for name, schema in TABLES.items():
         if trial.has(name):
-            check_table(path / f"{name}.parquet", schema, LATER.get(name, ()))
+            check_table(path / f"{name}.parquet", schema, OPTIONAL[name])
     _check_flows(trial)
     return trial
 

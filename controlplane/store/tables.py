@@ -97,11 +97,6 @@ RETURN_QUEUE = TableLayout(
 )
 """One row for each bin of 10 ms, which begins at t_ns, in which a packet came to the queue of the
 way back or left it; only where there is such a queue."""
-LATER = {FLOW_SAMPLES.name: ("bbr_mode",)} | {
-    table.name: table.marks + table.queues for table in (POSTCARDS, BINS, COUNTERS)
-}
-"""Table name -> columns that trials of earlier versions lack, or those in which nothing can be
-marked, or of one queue; who reads them gets nulls."""
 FLOWS = TableLayout(
     "flows",
     pa.schema(
@@ -140,6 +135,9 @@ _LAYOUTS = (
 )
 TABLES = {table.name: table.schema for table in _LAYOUTS}
 """Table name -> schema; the file of a table is `<name>.parquet`."""
+OPTIONAL = {table.name: table.marks + table.queues for table in _LAYOUTS}
+"""Table name -> columns that trials lack in which nothing can be marked, or of one queue; who reads
+them gets nulls."""
 
 
 def write_flows(

@@ -184,7 +184,6 @@ class RunningDataPlane:
             "telemetry",
             lane=lane,
             mode=plan.mode,
-            n=plan.n,
             bin_ns=plan.bin_ns,
             path=str(plan.path),
             flows=[plan.first_flow, plan.flows],

@@ -118,7 +118,6 @@ def software_capabilities(memory_bytes: int, **others: Any) -> Capabilities:
         limit_units=("bytes", "packets", "cells"),
         max_rate_bps=CONSTANTS.rate_bps_max,
         max_buffer_bytes=min(CONSTANTS.limit_max, memory_bytes),
-        postcards=("all", "sample", "bins"),
         arrivals=get_args(Arrivals),
         limit_counts=get_args(LimitCounts),
         disciplines=tuple(DISCIPLINES),

@@ -2,36 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from ..contract.applications import DATAGRAM_HEADERS_BYTES, UDP
-
-if TYPE_CHECKING:
-    from ..plan.attempt import TrialFlow
-    from .measurement import TrialMeasurement
-
-
-class DatagramCounts:
-    """An examiner of datagrams: how many of each flow were sent, and arrived.
-
-    Args:
-        flows: Number of flows.
-    """
-
-    def __init__(self, flows: int) -> None:
-        self.sent = np.zeros(flows, np.int64)
-        self.arrived = np.zeros(flows, np.int64)
-        self.copies = 0
-
-    def examine(self, batch: NDArray[Any]) -> None:
-        """Take joined records (store.applications.ARRIVED) in."""
-        there = batch["copies"] > 0
-        np.add.at(self.sent, batch["flow"], 1)
-        np.add.at(self.arrived, batch["flow"][there], 1)
-        self.copies += int(np.sum(batch["copies"][there] - 1))
+from ..plan.attempt import TrialFlow
+from .measurement import TrialMeasurement
 
 
 def unread_datagrams(trial: TrialMeasurement) -> list[str]:

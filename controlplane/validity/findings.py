@@ -129,14 +129,12 @@ def held_back(trial: TrialMeasurement) -> tuple[str, ...]:
 def samples_missing(trial: TrialMeasurement) -> tuple[str, ...]:
     """Samples of TCP's state that came late or not at all: gaps in a table, not in throughput.
 
-    Marked are more than 1 % of the ticks missed, or a mean lateness above the scenario's
-    `gates.sampling_lateness`. Where a target's times are exact, a gate judges both.
+    Marked are more than 1 % of the ticks missed, or a mean lateness above a quarter of the
+    interval. Where a target's times are exact, a gate judges both.
     """
     if trial.capabilities.time_bounds is not None:
         return ()
-    bound = trial.attempt.scenario.gates.sampling_lateness
-    limit = trial.attempt.scenario.telemetry.tcp_info.ns // 4 if bound == "auto" else bound.ns
-    timer = trial.sender.lateness
+    limit, timer = trial.attempt.scenario.telemetry.tcp_info.ns // 4, trial.sender.lateness
     due = timer.count + timer.missed
     if timer.missed <= MAX_MISSED_TICKS * max(1, due) and timer.mean_ns <= limit:
         return ()

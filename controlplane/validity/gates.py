@@ -351,7 +351,7 @@ def loop_gap(trial: TrialMeasurement) -> Gate:
         return _not_judged("loop_gap", value, "ns", f"arrivals are stamped; {detail}")
     if not can.loop_polls:
         return _unknown("loop_gap", "ns", "the loop sleeps (dataplane.loop)")
-    bound = trial.attempt.scenario.gates.loop_gap
+    bound = trial.attempt.scenario.gates.longest_hold_up
     smallest = trial.attempt.trial.setting.shortest_rtt_ns
     limit = max(smallest, MIN_LOOP_GAP_NS) if bound == "auto" else bound.ns
     return _gate("loop_gap", value <= limit, value, limit, "ns", detail)
@@ -461,14 +461,12 @@ def _window_total(trial: TrialMeasurement) -> Gate:
 
 
 def _window_gate(trial: TrialMeasurement, value: float, detail: str) -> Gate:
-    bound = trial.attempt.scenario.gates.window_goodput
-    limit = WINDOW_GOODPUT if bound == "auto" else bound.fraction
-    passed = value <= limit
-    if not passed and limit:
+    passed = value <= WINDOW_GOODPUT
+    if not passed:
         begin, end = trial.window_ns
-        least_s = math.ceil((end - begin) / NS_PER_S * value / limit)
+        least_s = math.ceil((end - begin) / NS_PER_S * value / WINDOW_GOODPUT)
         detail += f"; make the window (duration less warmup) {least_s} s or longer"
-    return _gate("window_goodput", passed, value, limit, "1", detail)
+    return _gate("window_goodput", passed, value, WINDOW_GOODPUT, "1", detail)
 
 
 def conservation(trial: TrialMeasurement) -> Gate:

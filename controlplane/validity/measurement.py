@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..contract.course import SettledDuration
 from ..contract.disciplines import IN_ORDER, DisciplineProgram
@@ -21,7 +24,6 @@ from ..contract.target import Applied, Capabilities
 from ..contract.trial import FlowSpan, HostStrain, Steadiness
 from ..plan.attempt import Attempt, TrialFlow
 from ..store.raw_files import LaneClock
-from .datagrams import DatagramCounts
 from .hold_ups import DisturbanceEvidence, QueueingDelay, WindowLimits
 from .postcard_evidence import (
     Edges,
@@ -31,6 +33,26 @@ from .postcard_evidence import (
     SeveralDepths,
     SinkTotals,
 )
+
+
+class DatagramCounts:
+    """An examiner of datagrams: how many of each flow were sent, and arrived.
+
+    Args:
+        flows: Number of flows.
+    """
+
+    def __init__(self, flows: int) -> None:
+        self.sent = np.zeros(flows, np.int64)
+        self.arrived = np.zeros(flows, np.int64)
+        self.copies = 0
+
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take joined records (store.applications.ARRIVED) in."""
+        there = batch["copies"] > 0
+        np.add.at(self.sent, batch["flow"], 1)
+        np.add.at(self.arrived, batch["flow"][there], 1)
+        self.copies += int(np.sum(batch["copies"][there] - 1))
 
 
 @dataclass(frozen=True)

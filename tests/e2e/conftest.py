@@ -33,8 +33,7 @@ TESTBEDS = ROOT / "configs" / "testbeds"
 STATE = Path("/run/nashbed")
 
 WIDE_GATES = (
-    "gates: {round_trip_error: 50%, paused: 100%, longest_hold_up: 1s, lateness_p999: 200ms, "
-    "loop_gap: 1s}\n"
+    "gates: {round_trip_error: 50%, paused: 100%, longest_hold_up: 1s, lateness_p999: 200ms}\n"
 )
 SCENARIO = """\
 name: e2e

@@ -45,7 +45,6 @@ class SoftSwitch(Switch):
             limit_units=("bytes",),
             max_rate_bps=2 * 10**7,
             max_buffer_bytes=10**6,
-            postcards=("all", "sample", "bins"),
         )
 
     def resolve(self, program: BottleneckProgram) -> Applied:

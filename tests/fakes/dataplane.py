@@ -215,12 +215,12 @@ class FakeDataPlane:
 
     def do_telemetry(self, request: dict[str, Any]) -> dict[str, Any]:
         own = ("start_ns",) if self.role == "hosts" else ()
-        exactly(request, "lane", "mode", "n", "bin_ns", "path", "flows", *own)
+        exactly(request, "lane", "mode", "bin_ns", "path", "flows", *own)
         if own:  # the postcards' clock is the switch's
             whole(request["start_ns"], 0, 2**62, "start_ns")
             self.epoch_ns = time.monotonic_ns() - request["start_ns"]
         lane = self.lane(request)
-        need(request["mode"] in ("all", "sample", "bins"), "mode")
+        need(request["mode"] in ("all", "bins"), "mode")
         need(lane not in self.telemetry, "already collecting")
         need(Path(request["path"]).is_absolute(), "path must be absolute")
         self.range(request)

@@ -30,7 +30,6 @@ def capabilities() -> Capabilities:
         limit_units=("bytes",),
         max_rate_bps=10**9,
         max_buffer_bytes=10**7,
-        postcards=("all", "sample"),
         departure_tolerance_ns=10**6,
     )
 

@@ -1,4 +1,4 @@
-"""Damages of files, one at a time and drawn by a seed; and run directories without any digest."""
+"""Damages of files, one at a time and drawn by a seed; and runs without a digest."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _swap(first: Path, second: Path) -> None:
 
 
 def forget_digests(run: Path) -> None:
-    """Make a run directory as earlier versions left it: without a digest of any file."""
+    """Take away every digest of a file."""
     directory = RunDirectory(run)
     manifest = directory.read("manifest.json", Manifest)
     write_document(run / "manifest.json", manifest.model_copy(update={"sealed": {}}))

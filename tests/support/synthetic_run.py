@@ -29,7 +29,15 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
-from nashbed.controlplane.contract.trial import Gate, GroupMix, Setting, TrialRecord
+from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY
+from nashbed.controlplane.contract.trial import (
+    Disturbance,
+    Gate,
+    GroupMix,
+    Setting,
+    TrialDigests,
+    TrialRecord,
+)
 from nashbed.controlplane.store.postcards import BINS, POSTCARDS
 from nashbed.controlplane.store.tables import COUNTERS, TABLES
 from ruamel.yaml import YAML
@@ -44,8 +52,15 @@ LANE_COUNTERS = LaneCounters(
 )
 TIMER = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
 GENERATORS = GeneratorTotals(
-    sender=SenderTotals(lost=0, lateness=TIMER), sink=SinkTotals(strangers=0, lateness=TIMER)
+    sender=SenderTotals(lost=0, lateness=TIMER),
+    sink=SinkTotals(strangers=0, acks=0, segments=0, lateness=TIMER),
 )
+DISTURBANCE = Disturbance(
+    round_trip_ns=40e6, departures=0, late_mean_ns=0, late_max_ns=0, returns=0, error_mean_ns=0,
+    error_max_ns=0, responses=0, response_mean_ns=0, response_max_ns=0, pauses=0, paused_ns=0,
+    longest_pause_ns=0,
+)  # fmt: skip
+DIGESTS = TrialDigests(tables={}, captures={}, facts={}, trial="3" * 64)
 
 SCENARIO: dict[str, Any] = {
     "name": "synthetic",
@@ -392,7 +407,7 @@ class RunWriter:
             valid=valid, gates=gates,
             invalid_reasons=() if valid else ("lateness: 9 ms is above 0.5 ms",),
             lane_counters=LANE_COUNTERS, lateness=LATENESS, ports_delta={},
-            flow_generator=GENERATORS,
+            flow_generator=GENERATORS, disturbance=DISTURBANCE, digests=DIGESTS,
         )  # fmt: skip
 
     def finish(self, planned: list[tuple[Setting, tuple[int, ...], int]] = ()) -> Path:
@@ -415,14 +430,14 @@ class RunWriter:
         trials = tuple(
             PlannedTrial(
                 key=f"{s.label}-k{'-'.join(map(str, c))}-r{r}", setting=s, mix=self.mix(c),
-                repetition=r, seed=1,
+                repetition=r,
             )
             for s, c, r in planned
         )  # fmt: skip
         plan = Plan(
             scenario=self.scenario.name, trials=trials, flows_per_trial=self.scenario.total_flows,
             expected_trials=1, trial_ns=self.scenario.longest.ns, lanes=1, estimated_seconds=1.0,
-            estimated_disk_bytes=1,
+            estimated_disk_bytes=1, capacity=ASSUMED_CAPACITY,
         )  # fmt: skip
         (self.path / "plan.json").write_text(plan.model_dump_json())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,16 @@ from nashbed.analysis.results.decision_tree import fit
 from nashbed.controlplane.contract.errors import EXIT_HOST, PrerequisiteError, need_extra
 
 ROOT = Path(__file__).resolve().parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "run-0.1.0"
+SCENARIO = """
+name: short
+title: A short run
+bottleneck: {rate: 5mbit, buffer: 2bdp}
+flows: [{name: main, count: 2, base_rtt: 20ms}]
+strategies: [cubic, bbr]
+duration: 3s
+warmup: 1s
+sweep: {mixes: [1]}
+"""
 EXTRAS = ("asyncssh", "dask", "dask_jobqueue", "distributed", "sklearn", "tornado")
 DASK = "nashbed: distributed is not installed: run `pip install 'nashbed[cluster]'`"
 BLOCKED = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n"
@@ -72,16 +80,16 @@ def test_the_base_imports_nothing_of_the_extras() -> None:
 
 
 @pytest.mark.slow
-def test_what_a_run_gave_is_read_without_extras(tmp_path: Path) -> None:
-    run = str(shutil.copytree(GOLDEN, tmp_path / "run"))
+def test_what_a_run_gave_is_read_without_extras(run_copy: Path, tmp_path: Path) -> None:
+    run = str(run_copy)
     told = commands(
         ["ne", run],
         ["export", run, "--out", str(tmp_path / "tables")],
         ["report", run, "--format", "html"],
     )
     assert [code for code, _ in told] == [0, 0, 0], told
-    page = tmp_path / "run" / "report" / "index.html"
-    assert "A run directory as version 0.1.0 wrote it" in page.read_text()
+    page = run_copy / "report" / "index.html"
+    assert "A synthetic run" in page.read_text()
 
 
 @pytest.fixture
@@ -96,9 +104,10 @@ def sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.virtual
 @pytest.mark.usefixtures("sockets")
 def test_a_trial_runs_without_extras(tmp_path: Path) -> None:
-    scenario = str(GOLDEN / "scenario.yaml")
+    scenario = tmp_path / "short.yaml"
+    scenario.write_text(SCENARIO)
     where = ["--testbed", "virtual", "--out", str(tmp_path), "--no-report"]
-    ((code, said),) = commands(["run", scenario, *where])
+    ((code, said),) = commands(["run", str(scenario), *where])
     assert code == 0, said
 
 

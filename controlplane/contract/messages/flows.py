@@ -146,14 +146,14 @@ class SinkTotals(Message):
 
     Attributes:
         strangers: Connections refused because they belong to no flow.
-        acks: Segments that the flows' receiving sockets sent; None: recorded by an earlier version.
+        acks: Segments that the flows' receiving sockets sent.
         segments: Segments with data that they received, out of order and repeated ones included.
         lateness: Of the reading of goodput.
     """
 
     strangers: Count
-    acks: Count | None = None
-    segments: Count | None = None
+    acks: Count
+    segments: Count
     lateness: TimerLateness
 
 

@@ -126,7 +126,7 @@ def _write_workqueue_mask(shield: Shield, mask: str) -> None:
 
 
 @contextmanager
-def lower_priority(nice: int = NICE) -> Iterator[None]:
+def lower_priority() -> Iterator[None]:
     """Let the measuring trials go first while this thread computes.
 
     Only the calling thread is made nicer (on Linux a thread has its own), so that the flow
@@ -134,7 +134,7 @@ def lower_priority(nice: int = NICE) -> Iterator[None]:
     """
     thread = threading.get_native_id()
     usual = os.getpriority(os.PRIO_PROCESS, thread)
-    os.setpriority(os.PRIO_PROCESS, thread, min(19, usual + nice))
+    os.setpriority(os.PRIO_PROCESS, thread, min(19, usual + NICE))
     try:
         yield
     finally:

@@ -79,20 +79,20 @@ def _bring_up(namespace: str, interface: str) -> None:
     command.run(["ip", "-n", namespace, "link", "set", interface, "mtu", str(MTU), "up"])
 
 
-def adopt_taps(layout: Layout, timeout_s: float = 10.0) -> None:
+def adopt_taps(layout: Layout) -> None:
     """Move the interfaces that a TAP data plane makes into the hosts' namespaces."""
     for side in layout.sides:
         if side.port is None or side.port.driver != "tap":
             continue
-        _wait_for(layout.dp, side.interface, timeout_s)
+        _wait_for(layout.dp, side.interface)
         command.run(["ip", "-n", layout.dp, "link", "set", side.interface, "netns", side.namespace])
 
 
-def _wait_for(namespace: str, interface: str, timeout_s: float) -> None:
+def _wait_for(namespace: str, interface: str) -> None:
     args = ["ip", "-n", namespace, "link", "show", "dev", interface]
     poll(
         lambda: True if command.attempt(args).code == 0 else None,
-        timeout_s,
+        10.0,
         lambda: HostError(f"interface {interface} did not appear in {namespace}"),
         interval_s=0.1,
     )

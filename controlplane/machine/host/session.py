@@ -12,7 +12,7 @@ from pathlib import Path
 from ...contract.c_files import CFile
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
-from ...contract.scenario import Hosts
+from ...contract.scenario_keys import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
 from ..process.clock import Clock

@@ -245,7 +245,7 @@ def program_problem(kernel: GuestKernel) -> str:
 
 
 def listed_problem(kernel: GuestKernel) -> str:
-    """What is wrong with the files in a kernel's list, which earlier versions did not write."""
+    """What is wrong with the files in a kernel's list; empty: nothing."""
     try:
         sums = read_sums(kernel.folder)
     except (OSError, ValueError) as error:

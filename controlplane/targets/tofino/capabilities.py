@@ -200,10 +200,9 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         target="tofino",
         lanes=min(chip.queues - 1, PROGRAMS["tofino"].lane_capacity),
         flows=PROGRAMS["tofino"].flow_capacity,
-        limit_units=("bytes", "packets", "cells"),
+        limit_units=("bytes", "packets"),
         max_rate_bps=fastest // MEGABIT * MEGABIT,
         max_buffer_bytes=packets * PACKET_BYTES,
-        postcards=("all", "sample", "bins"),
         limit_counts=("queue",),
         queues=min(MOST, chip.queues - 1) if several else 1,
         schedulers=get_args(Scheduler),
@@ -256,16 +255,8 @@ def shaper_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -
 def cells_for(chip: Chip, program: BottleneckProgram) -> int:
     """The limit in cells that holds as many full-sized packets as the one asked for."""
     limit = program.limit
-    if limit.unit == "cells" and limit.cell_bytes == chip.cell_bytes:
-        cells = limit.value
-    elif limit.unit == "cells":
-        raise ConfigError(
-            f"target tofino: bottleneck.cell is {limit.cell_bytes}B, {chip.name} has cells of "
-            f"{chip.cell_bytes}B"
-        )
-    else:
-        packets = limit.value if limit.unit == "packets" else limit.value // PACKET_BYTES
-        cells = packets * full_packet_cells(chip)
+    packets = limit.value if limit.unit == "packets" else limit.value // PACKET_BYTES
+    cells = packets * full_packet_cells(chip)
     if not full_packet_cells(chip) <= cells <= chip.usable_cells:
         raise ConfigError(
             f"target tofino: a limit of {limit.value} {limit.unit} is {cells} cells; {chip.name} "

@@ -15,6 +15,8 @@ from ...contract.model import JsonObject
 from . import bfruntime_pb2 as pb
 from .info import Change, Entry, Info, Query, Table, Value
 
+CLIENT_ID = 0x6E62
+"""Two clients of one number exclude each other."""
 TIMEOUT_S = 10.0
 BATCH = 512
 _SERVICE = "/bfrt_proto.BfRuntime/"
@@ -60,7 +62,6 @@ class BfRtClient:
         address: The server, host:port.
         device: Number of the device at that server.
         program: Name under which the P4 program is loaded.
-        client_id: Number of this client; two clients of one number exclude each other.
         timeout_s: How long a request may take.
     """
 
@@ -69,13 +70,11 @@ class BfRtClient:
         address: str,
         device: int,
         program: str,
-        client_id: int = 0x6E62,
         timeout_s: float | None = None,
     ) -> None:
         self._address = address
         self._device = device
         self._program = program
-        self._client_id = client_id
         self._timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
         self._lock = threading.Lock()
         self._requests: queue.SimpleQueue[pb.StreamMessageRequest | None] = queue.SimpleQueue()
@@ -142,7 +141,7 @@ class BfRtClient:
         entities = [self._asked(query, t) for query, t in zip(batch, tables, strict=True)]
         request = pb.ReadRequest(
             target=self._target(batch[0].pipe),
-            client_id=self._client_id,
+            client_id=CLIENT_ID,
             entities=entities,
             p4_name=self._program,
         )
@@ -177,7 +176,7 @@ class BfRtClient:
         )
         self._requests.put(
             pb.StreamMessageRequest(
-                client_id=self._client_id, subscribe=pb.Subscribe(device_id=self._device)
+                client_id=CLIENT_ID, subscribe=pb.Subscribe(device_id=self._device)
             )
         )
         self._stream = call(iter(self._requests.get, None))
@@ -195,9 +194,7 @@ class BfRtClient:
             raise self._error(f"subscribing: refused ({words or 'no reason given'})")
 
     def _learn(self) -> None:
-        request = pb.GetForwardingPipelineConfigRequest(
-            device_id=self._device, client_id=self._client_id
-        )
+        request = pb.GetForwardingPipelineConfigRequest(device_id=self._device, client_id=CLIENT_ID)
         answer = self._unary(
             "GetForwardingPipelineConfig", request, pb.GetForwardingPipelineConfigResponse
         )
@@ -212,7 +209,7 @@ class BfRtClient:
     def _bind(self) -> None:
         request = pb.SetForwardingPipelineConfigRequest(
             device_id=self._device,
-            client_id=self._client_id,
+            client_id=CLIENT_ID,
             action=pb.SetForwardingPipelineConfigRequest.BIND,
             config=[pb.ForwardingPipelineConfig(p4_name=self._program)],
         )
@@ -221,7 +218,7 @@ class BfRtClient:
     def _write_request(self, batch: Sequence[Change]) -> pb.WriteRequest:
         return pb.WriteRequest(
             target=self._target(batch[0].pipe),
-            client_id=self._client_id,
+            client_id=CLIENT_ID,
             updates=[self._update(change) for change in batch],
             p4_name=self._program,
         )

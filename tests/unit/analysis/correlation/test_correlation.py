@@ -34,7 +34,7 @@ from nashbed.analysis.correlation.series import load_series, window_bins
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.report import build_report
-from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
+from tests.support.synthetic_run import SCENARIO, RunWriter
 
 MS = 1_000_000
 
@@ -254,13 +254,6 @@ def test_a_whole_run(whole_run: Path) -> None:
     assert [ledger.mix for ledger in ledgers] == mixes
     assert {"flight", "rtt_plus", "seen"} <= set(ledgers[0].not_measured)
     assert "the ledger is incomplete: " in ledgers[0].sentence
-
-
-def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:
-    raw = {**SCENARIO, "telemetry": {**SCENARIO["telemetry"], "postcards": {"sample": 10}}}
-    run = correlate_run(measure_run(write_run(tmp_path / "run", raw)))
-    assert all(trial.cubic is None for trial in run.trials)
-    assert run.k is None
 
 
 @pytest.mark.slow

@@ -231,13 +231,6 @@ def test_overhead_counts_on_the_wire_only() -> None:
     assert totals.backlog_byte_ns == 6.3e9 * 1.25
 
 
-def test_sampled_postcards_are_scaled() -> None:
-    totals = sum_postcards([GOLDEN], 2, LINK, sampled_one_in=10)
-    assert totals.source == "sample"
-    assert totals.departed_packets.tolist() == [20, 20]
-    assert totals.occupancy_byte_ns.tolist() == [3.5e10, 2.8e10]
-
-
 def test_bins_give_the_same_sums() -> None:
     # The golden queue in bins of 5 ms, as the data plane would count it: flow 1's last packet
     # lies in the second bin.

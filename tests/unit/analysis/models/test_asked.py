@@ -13,7 +13,8 @@ from nashbed.analysis.models.measured import (
     questions_of_mixes,
     questions_of_setting,
 )
-from nashbed.controlplane.contract.scenario import Hosts, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.plan.sweep import scenario_settings

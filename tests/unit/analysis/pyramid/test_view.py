@@ -30,7 +30,7 @@ def trial(run_copy: Path) -> SealedTrial:
 
 @pytest.fixture
 def queue(trial: SealedTrial, tmp_path: Path) -> PostcardQueue:
-    return PostcardQueue(trial, *make_pyramid(trial, tmp_path), 1)
+    return PostcardQueue(trial, *make_pyramid(trial, tmp_path))
 
 
 def direct(trial: SealedTrial, span: tuple[int, int]) -> dict[str, list[int]]:
@@ -87,14 +87,6 @@ def test_few_packets_are_shown_one_by_one(trial: SealedTrial, queue: PostcardQue
     assert len(expected) > 0
     assert found["seq"].tolist() == expected
     assert queue.packets(0, 6 * S) is None
-
-
-def test_sampled_packets_stand_for_all(trial: SealedTrial, tmp_path: Path) -> None:
-    made = make_pyramid(trial, tmp_path)
-    one, ten = PostcardQueue(trial, *made, 1), PostcardQueue(trial, *made, 10)
-    name = "departed_bytes"
-    assert (ten.view(0, 6 * S, 20).cells[name] == 10 * one.view(0, 6 * S, 20).cells[name]).all()
-    assert (ten.totals(0, 6 * S).departed_bytes == 10 * one.totals(0, 6 * S).departed_bytes).all()
 
 
 def test_a_trial_with_bins_is_shown_in_bins(trial: SealedTrial, queue: PostcardQueue) -> None:

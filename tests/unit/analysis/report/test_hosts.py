@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -52,15 +51,8 @@ def test_means_and_the_largest_over_trials(whole_run: Path) -> None:
     )
 
 
-def test_old_records_say_nothing(whole_run: Path) -> None:
+def test_records_of_virtual_time_say_nothing(whole_run: Path) -> None:
     assert hosts_context(records(whole_run)) == {"cores": [], "sockets": [], "repeats": ""}
-
-
-def test_a_record_without_the_new_fields_is_read(whole_run: Path) -> None:
-    told = json.loads(records(whole_run)[0].model_dump_json())
-    for name in ("pressure", "kernel_load", "window_limited", "repeated", "marks"):
-        del told[name]
-    assert TrialRecord.model_validate(told).kernel_load is None
 
 
 @pytest.mark.slow

@@ -282,12 +282,6 @@ def test_several_groups(tmp_path: Path) -> None:
     assert not Page(build_report(run, PAGE)).open
 
 
-@pytest.mark.usefixtures("unsaved_figures")
-def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
-    run = one_mix(tmp_path, telemetry={"postcards": {"sample": 10}})
-    assert "One postcard in 10 was recorded" in text_of(build_report(run, PAGE))
-
-
 @pytest.mark.slow
 def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     raw = {**SCENARIO, "duration": "2s", "telemetry": {"postcards": {"bins": "10ms"}}}
@@ -317,7 +311,7 @@ def test_a_report_that_cannot_be_written(run_copy: Path) -> None:
 
 @pytest.mark.usefixtures("no_figures")
 def test_what_held_frames_up_is_shown(run_copy: Path) -> None:
-    """A mean error of 0.04 ms of 40 ms is 0.1 %; the other trials are of an earlier version."""
+    """A mean error of 0.04 ms of 40 ms is 0.1 %."""
     trial = next((run_copy / "trials").iterdir())
     found = Disturbance(
         round_trip_ns=40e6, departures=9, late_mean_ns=1, late_max_ns=2, returns=8,

@@ -32,7 +32,7 @@ from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.store.errors import RunError
 from tests.support.drawn import legend_of, lines_of, points, texts
-from tests.support.synthetic_run import edit_json, write_run
+from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 
 THRESHOLD = DROP_REASONS.index("threshold")
 
@@ -219,14 +219,17 @@ def test_one_queue(whole_run: Path) -> None:
     assert "absorbed_burst" in trial.measures.missing
 
 
-def test_what_a_sample_cannot_tell(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", telemetry={"postcards": {"sample": 10}}, duration="2s")
-    for path in run.glob("trials/*/trial.json"):
-        edit_json(path, postcards="sample")
+def test_what_bins_cannot_tell(tmp_path: Path) -> None:
+    raw = {**SCENARIO, "telemetry": {"postcards": {"bins": "10ms"}}, "duration": "2s"}
+    writer = RunWriter(tmp_path / "run", raw)
+    (setting,) = writer.settings()
+    trial = writer.add(setting, (2,), tables=("bins", "goodput", "flow_samples"))
+    edit_json(trial / "trial.json", postcards="bins")
+    run = writer.finish()
     measures = measure_run(run)
     problem = problem_of(measures.trials[0].trial)
     assert problem is not None
-    assert "the trials keep a sample" in problem
+    assert "the trials keep bins" in problem
     assert share_run(measures).mixes == ()
     with pytest.raises(RunError, match="takes the postcards of all packets"):
         export_run(summarise(run), tmp_path / "out", "csv", ["blame"])

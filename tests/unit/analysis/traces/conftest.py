@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials to export: synthetic ones with postcards, and one with bins that version 0.1.0 wrote.
+"""Synthetic trials to export: with postcards, or with bins.
 
-In the valid synthetic one packets are marked; in the other nothing can be.
+Of those with postcards packets are marked in the valid one; in the other nothing can be.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from nashbed.analysis.traces import Selection
 from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CAPABLE, MARK_CE
 from nashbed.controlplane.store.finished_run import open_run
 from nashbed.controlplane.store.sealed_trial import open_trial
-from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
-
-GOLDEN = Path(__file__).parents[3] / "golden" / "run-0.1.0"
+from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_table
 
 
 @pytest.fixture(scope="session")
@@ -51,5 +49,34 @@ def unmarked(run_path: Path) -> Selection:
 
 
 @pytest.fixture(scope="session")
-def with_bins() -> Selection:
-    return Selection(next(t for t in open_run(GOLDEN).trials if t.id == "b2bdp-k01-r0-a0"))
+def bins_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two flows with bins, of which BBR flows tell their gains."""
+    flows = [{"name": "main", "count": 2, "base_rtt": "20ms"}]
+    raw = {**SCENARIO, "flows": flows, "duration": "1500ms"}
+    writer = RunWriter(tmp_path_factory.mktemp("bins") / "run", raw)
+    (setting,) = writer.settings()
+    for mix in [(0,), (1,)]:
+        tables = ("bins", "flow_samples", "goodput", "counters")
+        trial = writer.add(setting, mix, tables=tables)
+        edit_json(trial / "trial.json", postcards="bins")
+        probe(trial, mix[0])
+    return writer.finish()
+
+
+def probe(trial: Path, bbr: int) -> None:
+    """The last flows run BBR and are in ProbeBW, up, down and twice cruising."""
+    samples = open_trial(trial).arrays("flow_samples")
+    is_bbr = samples["flow"] >= 2 - bbr
+    turn = samples["t_ns"] // (samples["t_ns"].max() // 12) % 4
+    pacing = np.where(is_bbr, np.array([1.25, 0.75, 1.0, 1.0])[turn], np.nan)
+    told = {
+        "mss": np.full(len(is_bbr), 1448), "has_bbr": is_bbr, "bbr_pacing_gain": pacing,
+        "bbr_cwnd_gain": np.where(is_bbr, 2.0, np.nan),
+    }  # fmt: skip
+    of_all = {name: values for name, values in samples.items() if not name.startswith("bbr_")}
+    write_table(trial, "flow_samples", of_all | told)
+
+
+@pytest.fixture(scope="session")
+def with_bins(bins_path: Path) -> Selection:
+    return Selection(next(t for t in open_run(bins_path).trials if t.id == "b2bdp-k01-r0-a0"))

@@ -20,7 +20,6 @@ from nashbed.controlplane.store.finished_run import open_run
 
 Capture = pytest.CaptureFixture[str]
 VALID, INVALID = "b1bdp-k02-r0-a0", "b1bdp-k01-r0-a0"
-GOLDEN = Path(__file__).parents[3] / "golden" / "run-0.1.0"
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -96,15 +95,15 @@ def test_an_invalid_trial_can_be_looked_at(run_path: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["pcapng", "int-xd"])
-def test_bins_are_no_packets(form: str, tmp_path: Path, capsys: Capture) -> None:
+def test_bins_are_no_packets(bins_path: Path, form: str, tmp_path: Path, capsys: Capture) -> None:
     words = ["--trial", "b2bdp-k01-r0-a0", "--out", str(tmp_path / "x")]
-    assert cli(["export", str(GOLDEN), "--format", form, *words]) == EXIT_CONFIG
+    assert cli(["export", str(bins_path), "--format", form, *words]) == EXIT_CONFIG
     assert "has no postcards (telemetry.postcards was 'bins')" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_trials_and_no_name(capsys: Capture) -> None:
-    assert cli(["export", str(GOLDEN), "--format", "qlog"]) == EXIT_CONFIG
+def test_several_trials_and_no_name(bins_path: Path, capsys: Capture) -> None:
+    assert cli(["export", str(bins_path), "--format", "qlog"]) == EXIT_CONFIG
     assert "name a trial with --trial; there are b2bdp-k00-r0-a0, " in capsys.readouterr().err
 
 

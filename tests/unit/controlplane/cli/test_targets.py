@@ -32,7 +32,6 @@ def test_differences_are_told() -> None:
     assert cells["target"] == "`fake`"
     assert (cells["highest rate"], cells["largest buffer"]) == ("1gbit", "10 MB")
     assert cells["departure times"] == "as seen"
-    assert cells["postcards"] == "all, sample"
 
 
 def test_the_command_shows_the_tables(capsys: pytest.CaptureFixture[str]) -> None:

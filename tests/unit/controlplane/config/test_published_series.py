@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario
-from nashbed.controlplane.contract.scenario import ReferenceSeries, Scenario
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 
 FOLDER = Path(__file__).resolve().parents[4] / "configs" / "scenarios" / "srivastava2023"
 FILES = ("panel-exhaustive", "panel-100mbit-exhaustive")

@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.disciplines import (
     DisciplineProgram,
 )
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.scenario import Bottleneck
+from nashbed.controlplane.contract.scenario_keys import Bottleneck
 from tests.unit.controlplane.conftest import SCENARIO
 
 

@@ -211,8 +211,6 @@ BAD = [
      "write `scheduler: drr`"),
     (f"{TWO}, discipline: codel", "discipline: there are several queues; write it under "
      "each queue that is to have it"),
-    (f"{TWO}, cell: 80B", "cell: several queues share their memory by the byte; remove "
-     "`cell`"),
     (f"{TWO}, arrivals: trains", "arrivals: several queues take frame by frame; write "
      "`arrivals: frames`, or one queue"),
     (f"{TWO}, memory: {{static: [1MB]}}", "memory.static: 1 limits for 2 queues; write "

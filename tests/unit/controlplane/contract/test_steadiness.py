@@ -122,12 +122,6 @@ def test_a_single_start_agrees_with_none() -> None:
     assert not starts_agree([], 0.03)
 
 
-def test_a_record_without_means_agrees_with_none() -> None:
-    one = ended(700, 300)
-    drifts = tuple(d.model_copy(update={"mean_bytes": None}) for d in one.drifts)
-    assert not starts_agree([(0, one), (1, one.model_copy(update={"drifts": drifts}))], 0.03)
-
-
 def test_noise_allows_starts_twice_the_difference() -> None:
     quiet = [(0, ended(700, 300)), (1, ended(675, 325))]
     loud = [(0, ended(700, 300, 60)), (1, ended(675, 325, 60))]

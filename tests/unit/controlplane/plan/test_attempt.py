@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.course import WIDE_JITTER_NS
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.scenario import BinnedPostcards, Scenario, Telemetry
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards, Telemetry
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.plan.attempt import (

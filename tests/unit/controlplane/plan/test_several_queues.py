@@ -14,7 +14,8 @@ from nashbed.controlplane.contract.bounds import EquilibriumCountBound
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.queues import BY_DSCP
-from nashbed.controlplane.contract.scenario import BinnedPostcards, Scenario, Telemetry
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards, Telemetry
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Duration

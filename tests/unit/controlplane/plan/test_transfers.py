@@ -11,7 +11,8 @@ from statistics import fmean, median
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.scenario import FlowGroup, Scenario
+from nashbed.controlplane.contract.flow_group import FlowGroup
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
 from nashbed.controlplane.plan.generator_config import generator_config

@@ -24,7 +24,7 @@ from nashbed.controlplane.store.finished_run import open_run
 from nashbed.controlplane.store.integrity import check_run
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession
-from tests.support.damage import KINDS, damages, forget_digests
+from tests.support.damage import KINDS, damages
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
 ON_FAKES = ThisMachine(lambda request: FakeSession(), lambda testbed: Path("x"))
@@ -140,16 +140,6 @@ def test_the_command_names_the_file(run: Path, capsys: pytest.CaptureFixture[str
     assert cli(["verify", str(run), "--files", "--json"]) == 20
     said = json.loads(capsys.readouterr().out)
     assert (said["ok"], [each["trial"] for each in said["damaged"]]) == (False, [FIRST, SECOND])
-
-
-def test_runs_of_earlier_versions_are_read_as_they_are(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    forget_digests(run)
-    zero_a_page(run / "run.log")
-    assert len(open_run(run).trials) == 2
-    assert cli(["verify", str(run), "--files"]) == 0
-    assert "2 trials sealed by an earlier version" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.errors import (
 )
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
-from nashbed.controlplane.contract.testbed import MIB
+from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, MIB
 from nashbed.controlplane.contract.trial import FailedAttempt, GroupMix, Setting
 from nashbed.controlplane.machine.c_files.ebpf_loader import CcasLostError
 from nashbed.controlplane.machine.guest.memory import MemoryRoom
@@ -50,7 +50,7 @@ def job(name: str, mbit: int = 100) -> Job:
         base_rtt_ns=(10**7,), limit=Limit(unit="bytes", value=1514),
     )  # fmt: skip
     mix = (GroupMix(group=0, name="main", counts={"cubic": 1, "bbr": 0}),)
-    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0, seed=1)
+    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0)
     return Job(trial, 0)
 
 
@@ -60,6 +60,7 @@ def planned(jobs: list[Job], attempts: int = 3) -> PlannedWork:
     plan = Plan(
         scenario="s", trials=trials, expected_trials=len(trials), flows_per_trial=1, trial_ns=1,
         lanes=1, estimated_seconds=1, estimated_disk_bytes=1,
+        capacity=ASSUMED_CAPACITY,
     )  # fmt: skip
     return PlannedWork(plan, [], attempts)
 
@@ -232,6 +233,7 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
     plan = Plan(
         scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
         flows_per_trial=1, trial_ns=1, lanes=2, estimated_seconds=1, estimated_disk_bytes=1,
+        capacity=ASSUMED_CAPACITY,
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), FakeTrials(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
@@ -535,6 +537,7 @@ def test_a_search_goes_on_without_a_trial_that_failed() -> None:
     plan = Plan(
         scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
         flows_per_trial=1, trial_ns=1, lanes=1, estimated_seconds=1, estimated_disk_bytes=1,
+        capacity=ASSUMED_CAPACITY,
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), FakeTrials(answer)
     room = Resources(10**9, 10**6)

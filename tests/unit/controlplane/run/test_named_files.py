@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cluster.request import unpacked_files
 from nashbed.controlplane.config import load_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.manifest import FileFacts, Manifest
+from nashbed.controlplane.contract.manifest import FileFacts
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
@@ -64,20 +64,6 @@ def test_a_file_that_was_changed_is_refused(run: ActiveRun) -> None:
     kept.unlink()
     with pytest.raises(ConfigError, match=r"files/1/link\.trace: cannot be read: No such file"):
         resumed(run)
-
-
-def test_a_run_from_before_files_has_its_trace_by_name(run: ActiveRun) -> None:
-    path, files = run.directory.path, run.manifest.files
-    (path / "traces").mkdir()
-    (path / files[TRACE].kept).rename(path / "traces" / "link.trace")
-    earlier: Manifest = run.manifest.model_copy(
-        update={
-            "files": {SIZES: files[SIZES]},
-            "traces": {"link.trace": files[TRACE].digest},
-        }
-    )
-    run.directory.write("manifest.json", earlier)
-    assert resumed(run) == run.scenario.model
 
 
 def test_workers_get_the_files(run: ActiveRun, tmp_path: Path) -> None:

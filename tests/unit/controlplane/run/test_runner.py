@@ -301,9 +301,9 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
 DAMAGES = (
     ("{", "is damaged"),
     ("", "is damaged"),
-    ('{"format": 1}', r"is damaged \(id: Field required\)"),
-    ('{"format": 2}', "has format 2, this version reads 1; use the version that wrote it, or"),
-    ("{}", "has no format number, this version reads 1"),
+    ('{"format": 2}', r"is damaged \(id: Field required\)"),
+    ('{"format": 1}', "has format 1, this version reads 2; use the version that wrote it, or"),
+    ("{}", "has no format number, this version reads 2"),
     ("[]", r"is damaged \(it is not a JSON object\)"),
     ("\x00\xff", "is damaged"),
 )
@@ -335,14 +335,14 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
         resumed_run(tmp_path / "none", make_chooser)
 
 
-def test_sampled_and_binned_scenarios_say_what_they_cannot_judge(make_run: MakeRun) -> None:
+def test_binned_scenarios_say_what_they_cannot_judge(make_run: MakeRun) -> None:
     run = make_run(
-        "sweep: {mixes: [0, 1, 3]}", "sweep: {mixes: [1]}\ntelemetry: {postcards: {sample: 1}}"
+        "sweep: {mixes: [0, 1, 3]}", "sweep: {mixes: [1]}\ntelemetry: {postcards: {bins: 10ms}}"
     )
     records, _ = run_fake(run)
     by_name = {gate.name: gate for gate in records[0].gates}
     assert records[0].valid
-    assert records[0].postcards == "sample"
+    assert records[0].postcards == "bins"
     assert by_name["link_busy"].value is None
     assert by_name["link_busy"].detail == "not judged: needs all postcards"
     assert by_name["sink_bytes"].detail == "within bounds from the registers"

@@ -26,12 +26,10 @@ from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.run.verification import TrialChoice, Verification, prepare
 from nashbed.controlplane.store.comparison import Difference
-from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import RunDirectory
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.fakes.session import FakeSession
-from tests.support.damage import forget_digests
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
 Monkey = pytest.MonkeyPatch
@@ -181,17 +179,6 @@ def test_real_time_is_refused(finished: RunDirectory, tmp_path: Path, monkeypatc
         prepare(finished.path, tmp_path / "again", TrialChoice())
     assert "\n" not in e.value.message
     assert not (tmp_path / "again").exists()
-
-
-def test_trials_of_earlier_versions_have_no_digests(finished: RunDirectory, tmp_path: Path) -> None:
-    forget_digests(finished.path)
-    file = finished.trials / TRIAL / "trial.json"
-    raw = json.loads(file.read_text())
-    del raw["digests"], raw["sha256"]
-    file.write_text(json.dumps(raw))
-    assert finished.sealed()[0].digests is None
-    with pytest.raises(RunError, match="has no digests: an earlier version of nashbed sealed it"):
-        prepare(finished.path, tmp_path / "again", TrialChoice())
 
 
 def record(name: str) -> TrialRecord:

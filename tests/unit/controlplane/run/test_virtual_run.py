@@ -9,7 +9,7 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import HostError, PrerequisiteError
 from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
-from nashbed.controlplane.contract.scenario import Hosts
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.c_files import kept as cca_module
@@ -125,7 +125,6 @@ def test_a_run_does_not_go_on_with_another_kernel(
 def test_a_run_does_not_go_on_with_other_programs_than_it_began_with(
     virtual_run: ActiveRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of an earlier version's run nothing is known: it goes on, and has them from then on."""
     began = {"nashbed-flows": "f" * 64, "libc.so.6": "c" * 64, "bottleneck.so": "b" * 64}
     monkeypatch.setattr(manifest_module, "guest_programs", lambda: began)
     run_fake(virtual_run, Sessions())

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.plan import Plan
+from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY
 from nashbed.controlplane.store.documents import read_document, write_document
 from nashbed.controlplane.store.errors import DiskFullError, RunError
 
 REMEDY = "make it again"
 PLAN = Plan(
     scenario="s", trials=(), expected_trials=0, flows_per_trial=1, trial_ns=1, lanes=1,
-    estimated_seconds=1.5, estimated_disk_bytes=1,
+    estimated_seconds=1.5, estimated_disk_bytes=1, capacity=ASSUMED_CAPACITY,
 )  # fmt: skip
 
 
@@ -39,9 +40,9 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     [
         ("{", "is damaged (Expecting property name"),
         ("[]", "is damaged (it is not a JSON object); make it again"),
-        ('{"format": 1}', "is damaged (scenario: Field required); make it again"),
-        ("{}", "has no format number, this version reads 1; use the version that wrote it, or"),
-        ('{"format": 3}', "has format 3, this version reads 1; use the version that wrote it, or"),
+        ('{"format": 2}', "is damaged (scenario: Field required); make it again"),
+        ("{}", "has no format number, this version reads 2; use the version that wrote it, or"),
+        ('{"format": 1}', "has format 1, this version reads 2; use the version that wrote it, or"),
     ],
 )
 def test_damaged_documents(tmp_path: Path, text: str, expected: str) -> None:
@@ -83,5 +84,4 @@ def test_a_full_disk_leaves_the_old_document(
 
 
 def test_every_document_names_its_format() -> None:
-    for model in (Plan, Certificate):
-        assert model.model_fields["format"].default == 1
+    assert [model.model_fields["format"].default for model in (Plan, Certificate)] == [2, 1]

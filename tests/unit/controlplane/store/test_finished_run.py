@@ -84,8 +84,12 @@ def test_damaged_manifest(run_copy: Path, text: str) -> None:
 
 
 def test_another_version(run_copy: Path) -> None:
-    edit_json(run_copy / "manifest.json", format=7)
-    assert "has format 7, this version reads 1" in fails(run_copy)
+    """A run of version 0.1.0 had format 1."""
+    edit_json(run_copy / "manifest.json", format=1)
+    assert fails(run_copy) == (
+        f"{run_copy}/manifest.json: has format 1, this version reads 2; use the version that wrote "
+        "it, or run again"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "title: x", "\t"])
@@ -130,21 +134,19 @@ def test_missing_column(run_copy: Path) -> None:
     assert "goodput.parquet: has no column bytes" in only_damage(run_copy)
 
 
-def test_a_trial_of_an_earlier_version_has_nulls_for_later_columns(run_copy: Path) -> None:
-    """A column that came with a later version is no damage where it is missing."""
+def test_columns_of_marks_are_nulls_where_nothing_can_be_marked(run_copy: Path) -> None:
     folder = first_trial(run_copy)
-    file = folder / "flow_samples.parquet"
-    table = pq.read_table(file)
-    pq.write_table(table.drop_columns(["bbr_mode"]), file)
+    table = pq.read_table(folder / "counters.parquet")
+    assert "marked_packets" not in table.column_names
     trial = open_trial(folder)
-    read = trial.arrays("flow_samples", ["bbr_mode", "flow"])
+    read = trial.arrays("counters", ["marked_packets", "flow"])
     assert read["flow"].tolist() == table["flow"].to_pylist()
-    assert np.isnan(read["bbr_mode"]).all()
-    (batch,) = trial.batches("flow_samples", ["flow", "bbr_mode"])
-    assert len(batch["bbr_mode"]) == len(batch["flow"]) == len(table)
-    assert np.isnan(batch["bbr_mode"]).all()
+    assert np.isnan(read["marked_packets"]).all()
+    (batch,) = trial.batches("counters", ["flow", "marked_packets"])
+    assert len(batch["marked_packets"]) == len(batch["flow"]) == len(table)
+    assert np.isnan(batch["marked_packets"]).all()
     with pytest.raises(RunError):
-        trial.arrays("flow_samples", ["bbr_mode", "no_such"])
+        trial.arrays("counters", ["marked_packets", "no_such"])
 
 
 def test_wrong_type(run_copy: Path) -> None:

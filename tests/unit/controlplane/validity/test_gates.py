@@ -39,7 +39,6 @@ from nashbed.controlplane.contract.units import Duration, Share
 from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
-from nashbed.controlplane.validity.datagrams import DatagramCounts
 from nashbed.controlplane.validity.findings import marks_of
 from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
@@ -47,7 +46,7 @@ from nashbed.controlplane.validity.hold_ups import (
     QueueingDelay,
     WindowLimits,
 )
-from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
+from nashbed.controlplane.validity.measurement import DatagramCounts, Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges, SinkTotals, SocketSightings
 from tests.fakes.traffic import departed
 from tests.unit.controlplane.conftest import SCENARIO
@@ -60,7 +59,7 @@ SETTING = Setting(
 )  # fmt: skip
 CAN = Capabilities(
     target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
-    max_buffer_bytes=10**6, postcards=("all",), arrival_stamps=True,
+    max_buffer_bytes=10**6, arrival_stamps=True,
 )  # fmt: skip
 EXACT = TimeBounds(departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0)
 """A target whose times are exact."""
@@ -107,7 +106,7 @@ def flow(index: int, cc: str) -> TrialFlow:
 
 
 def attempt() -> Attempt:
-    trial = PlannedTrial(key="b2bdp-k0-r0", setting=SETTING, mix=(), repetition=0, seed=1)
+    trial = PlannedTrial(key="b2bdp-k0-r0", setting=SETTING, mix=(), repetition=0)
     scenario = parse_scenario(SCENARIO, "s.yaml").model
     return Attempt(scenario, trial, 0, 0, Path("unused"), 1, (flow(0, "cubic"),))
 
@@ -187,7 +186,7 @@ def totals(seen: int, written: int, gaps: int, lost: int) -> TelemetryTotals:
 def sunk(read: int) -> SinkReport:
     never = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
     flow = SinkFlowReport.model_construct(flow=0, bytes=read, first_byte_ns=None, last_byte_ns=None)
-    return SinkReport(strangers=0, lateness=never, flows=(flow,))
+    return SinkReport(strangers=0, acks=0, segments=0, lateness=never, flows=(flow,))
 
 
 def with_sender(trial: TrialMeasurement, **changes: Any) -> TrialMeasurement:
@@ -456,7 +455,7 @@ def test_where_nothing_is_stamped_the_longest_pause_is_held_to_a_base_rtt(
     plain = able(trial, arrival_stamps=False)
     assert verdict(gates.loop_gap(paused(plain, 10 * MS))) == (True, 10 * MS, 10 * MS)
     assert not gates.loop_gap(paused(plain, 10 * MS + 1)).passed
-    assert gates.loop_gap(paused(bounded(plain, loop_gap="1s"), 11 * MS)).passed
+    assert gates.loop_gap(paused(bounded(plain, longest_hold_up="1s"), 11 * MS)).passed
     assert gates.loop_gap(with_base_rtt(plain, 40 * MS)).limit == 40 * MS
 
 
@@ -543,18 +542,9 @@ def with_timer(trial: TrialMeasurement, **timer: int) -> TrialMeasurement:
     return replace(trial, sender=trial.sender.model_copy(update={"lateness": lateness}))
 
 
-def test_the_scenario_says_when_late_samples_are_a_mark(trial: TrialMeasurement) -> None:
-    late = with_timer(trial, count=99, missed=0, mean_ns=MS + 1, max_ns=MS + 1)
-    assert marks_of(late) == ()
-    assert len(marks_of(bounded(late, sampling_lateness="1ms"))) == 1
-
-
 def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> None:
     """The scenario's bounds, however wide, do not widen those of the target."""
-    wide = bounded(
-        trial, lateness_p999="1s", loop_gap="1s", sampling_lateness="1s",
-        round_trip_error="50%", longest_hold_up="1s",
-    )  # fmt: skip
+    wide = bounded(trial, lateness_p999="1s", round_trip_error="50%", longest_hold_up="1s")
     exact = able(wide, time_bounds=EXACT)
     on_time = with_lateness(exact, p999_ns=0, max_ns=0, max_gap_ns=0)
     assert verdict(gates.lateness(on_time)) == (True, 0, 0)

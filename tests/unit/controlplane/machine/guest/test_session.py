@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.errors import HostError, InternalError, TargetError
-from nashbed.controlplane.contract.scenario import Hosts
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.testbed import Guest, Testbed
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.guest import session as session_module

@@ -9,7 +9,7 @@ import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.c_files import CFile
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.contract.scenario import Hosts
+from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.shared import receiver_address, sender_address
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Size

@@ -41,9 +41,8 @@ def bed() -> Testbed:
 
 
 def intent(rate_bps: int = 10**8, unit: str = "bytes", value: int = 10**6) -> BottleneckProgram:
-    cell = 80 if unit == "cells" else 0
     return BottleneckProgram.model_validate(
-        {"rate_bps": rate_bps, "limit": {"unit": unit, "value": value, "cell_bytes": cell}}
+        {"rate_bps": rate_bps, "limit": {"unit": unit, "value": value}}
     )
 
 
@@ -98,7 +97,6 @@ def test_a_packet_takes_whole_cells_with_its_headers() -> None:
     [
         (intent(unit="bytes", value=10**6), 660 * 20),
         (intent(unit="packets", value=64), 64 * 20),
-        (intent(unit="cells", value=1000), 1000),
     ],
 )
 def test_limits_become_cells(bed: Testbed, program: BottleneckProgram, cells: int) -> None:
@@ -124,10 +122,6 @@ def test_full_packets_get_the_rate_that_is_asked_for(bed: Testbed) -> None:
         (intent(value=25 * 10**6), "cells; tofino1 takes"),
         (intent(rate_bps=10**5), "beyond the shapers of tofino1"),
         (intent(rate_bps=25 * 10**9), "of port 133, which has 25gbit"),
-        (
-            BottleneckProgram(rate_bps=10**8, limit=Limit(unit="cells", value=9, cell_bytes=64)),
-            "bottleneck.cell is 64B, tofino1 has cells of 80B",
-        ),
     ],
 )
 def test_what_the_chip_cannot_do_is_refused(
