@@ -317,7 +317,7 @@ def _bad_pattern(details: ErrorDetails, context: Context) -> str:
     lower = str(details["input"]).lower()
     meant = (
         f"write {lower}, or what matches"
-        if re.match(context["pattern"], lower)
+        if re.match(str(context["pattern"]), lower)
         else "it must match"
     )
     return f"{details['input']!r} is not allowed; {meant} {context['pattern']}"
