@@ -132,11 +132,16 @@ def beside_memories(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
     """
 
     def alpha(setting: Setting) -> float:
-        policy = setting.queues and setting.queues.memory.dynamic_threshold
-        return policy.alpha if policy else math.inf
+        alpha = None if setting.queues is None else setting.queues.memory.alpha
+        return math.inf if alpha is None else alpha
 
     groups = _groups(
-        (setting, _rest_of(setting, {"queues": setting.queues.with_memory(COMPLETE_SHARING)}))
+        (
+            setting,
+            _rest_of(
+                setting, {"queues": setting.queues.model_copy(update={"memory": COMPLETE_SHARING})}
+            ),
+        )
         for setting in settings
         if setting.queues is not None
     )

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..contract.errors import TargetError
 from ..contract.shared import CONSTANTS, SINK_PORT, receiver_address, sender_address
-from ..contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
+from ..contract.target import FlowEntry, Lane, LaneProgram, Limit
 from ..contract.units import PACKET_BYTES
 from ..machine.paths import artefact
 from ..machine.process.clock import poll
@@ -120,9 +120,7 @@ def lane_program(flows: int) -> LaneProgram:
     """All flows of one lane, and room for all packets."""
     return LaneProgram(
         lane=0,
-        bottleneck=BottleneckProgram(
-            rate_bps=RATE_BPS, limit=Limit(unit="bytes", value=ROOM_BYTES)
-        ),
+        bottleneck=Lane(rate_bps=RATE_BPS, limit=Limit(unit="bytes", value=ROOM_BYTES)),
         flows=tuple(
             FlowEntry(
                 flow=flow,

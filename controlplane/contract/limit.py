@@ -22,7 +22,7 @@ class Limit(ContractModel):
 
     unit: Annotated[
         Literal["bytes", "packets", "cells"],
-        Needs("limit_units", "target {of.target} cannot limit in {value}"),
+        Needs("target {of.target} cannot limit in {value}"),
     ]
     value: int
     cell_bytes: int = 0
@@ -63,12 +63,11 @@ class Admission(ContractModel):
 
     arrivals: Annotated[
         Arrivals,
-        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
+        Needs("target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
     ] = "frames"
     limit_counts: Annotated[
         LimitCounts | None,
         Needs(
-            "limit_counts",
             "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
             "out, or " + ELSEWHERE,
         ),

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from .course import SettledDuration
-from .limit import Limit
+from .limit import Limit, QueuedLine
 from .line import Line, TraceProgram, line_of_trace
-from .model import ELSEWHERE, AliasedModel, ContractModel, FileModel, JsonObject, Needs
+from .model import (
+    ELSEWHERE,
+    AliasedModel,
+    ContractModel,
+    FileModel,
+    JsonObject,
+    Needs,
+    Quantities,
+)
 from .path_changes import check_loss
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
@@ -86,7 +94,7 @@ TraceSpec = Annotated[Trace, BeforeValidator(_by_file)]
 """A trace as it is written: a file, or `{file: x, repeat: false}`."""
 
 
-class Policer(ContractModel):
+class Policer(Quantities):
     """A token bucket in front of the queue: what finds too few tokens is dropped at once.
 
     Attributes:
@@ -117,28 +125,15 @@ class LinkState(ContractModel):
         return self.limit.in_bytes
 
 
-class PolicerProgram(ContractModel):
-    """A policer, as asked for or as applied.
-
-    Attributes:
-        rate_bps: Its rate.
-        burst_bytes: Its bucket.
-    """
-
-    rate_bps: int
-    burst_bytes: int
-
-
 _AT_TIMES = Needs(
-    "link_changes",
     "the rate of target {of.target} is set by its control plane before a trial, at no exact time "
     f"({{key}}); {ELSEWHERE}",
 )
 _IF_ANY = Field(exclude_if=lambda told: not told)
 
 
-class LinkEvents(ContractModel):
-    """What happens to a lane's link, as asked for or as applied.
+class ChangingLine(QueuedLine):
+    """A line, its queue, and what happens to them, as asked for or as applied.
 
     Attributes:
         changes: States of the link after t0, in the order of time; empty: it does not change.
@@ -149,8 +144,8 @@ class LinkEvents(ContractModel):
     changes: Annotated[tuple[LinkState, ...], _AT_TIMES, _IF_ANY] = ()
     trace: Annotated[TraceProgram | None, _AT_TIMES, _IF_ANY] = None
     policer: Annotated[
-        PolicerProgram | None,
-        Needs("policer", f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
+        Policer | None,
+        Needs(f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
         _IF_ANY,
     ] = None
 
@@ -159,40 +154,24 @@ class LinkEvents(ContractModel):
         """Whether anything happens after t0."""
         return bool(self.changes) or self.trace is not None
 
-    def line_from(self, rate_bps: int) -> Line:
-        """The line of a lane.
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing happens, before or after t0."""
+        return not self.is_scheduled and self.policer is None
 
-        Args:
-            rate_bps: Its rate before t0.
-        """
+    @property
+    def line(self) -> Line:
+        """Its rate over time."""
         if self.trace is not None:
-            return line_of_trace(rate_bps, self.trace)
-        return Line(rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
+            return line_of_trace(self.rate_bps, self.trace)
+        return Line(self.rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
 
-
-class LinkProgram(LinkEvents):
-    """What is asked to happen to a lane's link.
-
-    Attributes:
-        limit: The limit before t0, which a trace leaves as it is.
-    """
-
-    limit: Limit
-
-    def told(self, trace_file: str) -> JsonObject:
-        """What a data plane is told.
+    def told_schedule(self, trace_file: str) -> JsonObject:
+        """What a data plane is told of what happens after t0.
 
         Args:
             trace_file: Where it finds the times of a trace's opportunities.
         """
-        told: JsonObject = {}
-        if self.is_scheduled:
-            told["schedule"] = self._schedule(trace_file)
-        if self.policer is not None:
-            told["policer"] = self.policer.model_dump()
-        return told
-
-    def _schedule(self, trace_file: str) -> JsonObject:
         if self.trace is None:
             states = [(s.at_ns, s.rate_bps, s.limit.value) for s in self.changes]
             return {"states": [_state(*each) for each in states]}
@@ -221,23 +200,20 @@ def losses_of(changes: tuple[LinkChange, ...]) -> tuple[tuple[int, int], ...]:
     )
 
 
-def link_program(scenario: Scenario, limit: Limit) -> LinkProgram | None:
-    """What is to happen to the link of a setting; None: nothing.
+def link_events(scenario: Scenario, limit: Limit) -> JsonObject:
+    """What is to happen to the link of a setting: fields of a ChangingLine.
 
     Args:
         scenario: The scenario, with the setting's values.
         limit: The setting's limit, in whose unit those of changes are.
     """
     bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
-    policer, trace = bottleneck.policer, bottleneck.trace
-    program = LinkProgram(
-        changes=_states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
-        trace=None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
-        policer=policer
-        and PolicerProgram(rate_bps=policer.rate.bps, burst_bytes=policer.burst.bytes),
-        limit=limit,
-    )
-    return program if program.is_scheduled or policer is not None else None
+    trace = bottleneck.trace
+    return {
+        "changes": _states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
+        "trace": None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
+        "policer": bottleneck.policer,
+    }
 
 
 def _with_overhead(trace: TraceProgram, overhead: Size) -> TraceProgram:

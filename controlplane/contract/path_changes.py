@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from .limit import Limit
 from .model import AliasedModel, ContractModel, JsonObject
-from .path_program import ReturnProgram
+from .path_program import ReturnLine
 from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, counted
 
@@ -307,7 +307,7 @@ class ReturnBottleneck(ContractModel):
             raise ValueError(f"buffer: {self.buffer} is too large; write at most {most}")
         return self
 
-    def program(self, overhead_bytes: int) -> ReturnProgram:
+    def line(self, overhead_bytes: int) -> ReturnLine:
         """What a target is asked of it.
 
         Args:
@@ -315,7 +315,7 @@ class ReturnBottleneck(ContractModel):
         """
         unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
         limit = Limit(unit=unit, value=int(self.buffer.amount))
-        return ReturnProgram(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
+        return ReturnLine(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
 
 
 def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:

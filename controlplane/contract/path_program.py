@@ -43,7 +43,7 @@ class PathProgram(ContractModel):
         return told | self.impairments
 
 
-class ReturnProgram(QueuedLine):
+class ReturnLine(QueuedLine):
     """A bottleneck of the way back; its limit includes what is being sent."""
 
     @property

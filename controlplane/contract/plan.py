@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from pydantic import model_validator
 
 from .model import ContractModel
-from .target import Applied, BottleneckProgram
+from .target import Applied
 from .testbed import Capacity
 from .trial import Mix, Setting
 
@@ -34,20 +34,6 @@ class PlannedTrial(ContractModel):
     repetition: int
     seed: int
     expected: Applied | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _limit_of_setting(cls, data: Any) -> Any:
-        """Plans once held the limit beside the setting."""
-        if isinstance(data, dict) and "limit" in data and isinstance(data.get("setting"), dict):
-            rest = {key: value for key, value in data.items() if key != "limit"}
-            return {**rest, "setting": {**data["setting"], "limit": data["limit"]}}
-        return data
-
-    @property
-    def program(self) -> BottleneckProgram:
-        """What is asked of the target."""
-        return self.setting.program
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""

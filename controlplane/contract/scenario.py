@@ -20,11 +20,19 @@ from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name
 from .path_changes import ChangingPath, ReturnBottleneck, check_loss, check_path, check_rtt
 from .place import Count, KernelRelease, Place
-from .queues import COMPLETE_SHARING, MemorySpec, Queue, Queues, Scheduler, check_queues
+from .queues import (
+    COMPLETE_SHARING,
+    MemorySpec,
+    Queues,
+    QueueSpec,
+    Scheduler,
+    check_queues,
+    queues_of,
+)
 from .scenario_checks import check_scenario
 from .shared import CONSTANTS
 from .strategy import Strategy
-from .sweep import Equilibrium, PairMixes, Sweep
+from .sweep import Equilibrium, PairMixes, Sweep, called, combinations, varied
 from .traffic import (
     OF_MIX,
     ArrivalSpec,
@@ -74,7 +82,7 @@ class Bottleneck(AliasedModel, Admission):
     discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
     cell: Size | None = None
-    queues: tuple[Queue, ...] | None = None
+    queues: tuple[QueueSpec, ...] | None = None
     scheduler: Scheduler | None = None
     memory: MemorySpec | None = None
     changes: tuple[LinkChange, ...] = ()
@@ -82,13 +90,16 @@ class Bottleneck(AliasedModel, Admission):
     policer: Policer | None = None
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
-    @property
-    def shared(self) -> Queues | None:
-        """The several queues; None: there is one."""
+    def several(self, base_rtt: Duration) -> Queues | None:
+        """The several queues; None: there is one.
+
+        Args:
+            base_rtt: That a BDP is taken with.
+        """
         if self.queues is None:
             return None
-        memory = COMPLETE_SHARING if self.memory is None else self.memory
-        return Queues(scheduler=self.scheduler or "drr", memory=memory, queues=self.queues)
+        memory = self.memory or COMPLETE_SHARING
+        return queues_of(self.queues, self.scheduler or "drr", memory, self.rate, base_rtt)
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -126,7 +137,7 @@ def _check_queues(bottleneck: Bottleneck) -> None:
         raise ValueError(
             "arrivals: several queues take frame by frame; write `arrivals: frames`, or one queue"
         )
-    memory = COMPLETE_SHARING if bottleneck.memory is None else bottleneck.memory
+    memory = bottleneck.memory or COMPLETE_SHARING
     check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 
@@ -489,5 +500,9 @@ class Scenario(ContractModel):
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
-        check_scenario(self)
+        for values in combinations(self):
+            try:
+                check_scenario(varied(self, values))
+            except ValueError as error:
+                raise ValueError(called(str(error), self, values)) from error
         return self

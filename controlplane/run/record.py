@@ -33,7 +33,6 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
     return TrialRecord(
         id=attempt.id,
         setting=attempt.trial.setting,
-        requested=attempt.trial.program,
         applied=measured.applied,
         mix=attempt.trial.mix,
         repetition=attempt.trial.repetition,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from ..contract.disciplines import DISCIPLINES
-from ..contract.limit import Arrivals, LimitCounts
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -15,12 +13,12 @@ from ..contract.messages.dataplane import (
     ReturnQueueTotals,
 )
 from ..contract.model import JsonObject
-from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
 from ..contract.target import (
+    EVERY_LANE,
     Applied,
-    BottleneckProgram,
     Capabilities,
+    Lane,
     LaneProgram,
     TelemetryPlan,
 )
@@ -115,28 +113,17 @@ def software_capabilities(memory_bytes: int, **others: Any) -> Capabilities:
         others: What depends on where it runs.
     """
     return Capabilities(
-        limit_units=("bytes", "packets", "cells"),
+        lane=EVERY_LANE,
         max_rate_bps=CONSTANTS.rate_bps_max,
         max_buffer_bytes=min(CONSTANTS.limit_max, memory_bytes),
         postcards=("all", "sample", "bins"),
-        arrivals=get_args(Arrivals),
-        limit_counts=get_args(LimitCounts),
-        disciplines=tuple(DISCIPLINES),
-        own_disciplines=True,
-        return_queue=True,
-        queues=MOST,
-        schedulers=get_args(Scheduler),
-        memory_policies=tuple(TITLES),
-        sorts_by_dscp=True,
-        link_changes=True,
-        policer=True,
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",
         **others,
     )
 
 
-def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
+def replay_config(spec: Path, bottleneck: Lane) -> JsonObject:
     """The data plane's configuration file for a replay: no ports, no socket.
 
     It has buffers for a queue full of the smallest packets, within reason.
@@ -150,5 +137,5 @@ def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
         "huge_pages": False,
         "queue_packets": buffers,
         "memory_mb": (BASE_MEMORY_BYTES + buffers * SMALL_PAGE_BYTES) // 2**20,
-        "bottleneck": bottleneck.model_dump(exclude_none=True),
+        "bottleneck": bottleneck.told(),
     }

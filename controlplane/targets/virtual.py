@@ -166,13 +166,11 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
 def tcp_packets(lane: LaneProgram) -> int:
     """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
-    program, link = lane.bottleneck, lane.bottleneck.link
-    rate_bps = program.rate_bps if link is None else link.line_from(program.rate_bps).most_bps
-    changes = () if link is None else link.changes
-    held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
-    if program.back is not None:
-        held_bytes += program.back.limit.in_bytes
-    return guest_packets(held_bytes + bytes_in_flight(rate_bps, longest_ns))
+    asked = lane.bottleneck
+    held_bytes = max(asked.limit.in_bytes, *(state.limit_bytes for state in asked.changes), 0)
+    if asked.back is not None:
+        held_bytes += asked.back.limit.in_bytes
+    return guest_packets(held_bytes + bytes_in_flight(asked.line.most_bps, longest_ns))
 
 
 def probe_packets(lane: LaneProgram) -> int:

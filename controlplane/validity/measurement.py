@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..contract.course import SettledDuration
-from ..contract.disciplines import IN_ORDER, DisciplineProgram
+from ..contract.disciplines import DROPTAIL, Discipline
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -93,7 +93,7 @@ def _news_ns(attempt: Attempt, flow: TrialFlow) -> int:
 
     The way back may have a queue; the way there has none before the bottleneck.
     """
-    scenario, back = attempt.scenario, attempt.trial.program.back
+    scenario, back = attempt.scenario, attempt.trial.setting.back
     path_ns = longest_rtt_ns(scenario.flows[flow.group], flow.base_rtt_ns)
     queue_ns = 0 if back is None else back.longest_ns
     return path_ns + queue_ns + 2 * scenario.hosts.jitter.ns
@@ -111,8 +111,8 @@ def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | Several
     return QueueDepth(tolerance if _is_in_order(applied.discipline) else None)
 
 
-def _is_in_order(discipline: DisciplineProgram | None) -> bool:
-    return discipline is None or discipline.name in IN_ORDER
+def _is_in_order(discipline: Discipline | None) -> bool:
+    return (discipline or DROPTAIL).is_in_order
 
 
 @dataclass(frozen=True)

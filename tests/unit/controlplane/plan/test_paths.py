@@ -10,6 +10,7 @@ from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.path_changes import Gilbert, Jitter
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import PLAIN_LANE
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Share
 from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
@@ -96,7 +97,7 @@ def test_base_rtts_change_on_both_ways_and_losses_on_the_forward_path_alone(
 def test_the_random_loss_of_every_group_changes_with_the_bottleneck(testbed: Testbed) -> None:
     scenario = scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 1%}]}")
     trial = plan_of(scenario, testbed).trials[0]
-    assert trial.setting.link is None  # the link itself stays as it is
+    assert trial.setting.is_plain  # the link itself stays as it is
     program = make_attempt(scenario, trial, 0, 0, Path("nowhere")).program()
     assert program.is_scheduled
     (forward,) = (delay.forward for delay in program.delays)
@@ -173,22 +174,22 @@ def test_a_way_back_that_cannot_be(back: str, problem: str) -> None:
 def test_the_way_back_is_asked_for_only_where_it_is_written(testbed: Testbed) -> None:
     slow = scenario_with("2bdp}", "2bdp, overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}}")
     trial = plan_of(slow, testbed).trials[0]
-    back = trial.program.back
+    back = trial.setting.back
     assert back is not None
     assert (back.rate_bps, back.limit.value, back.overhead_bytes) == (10**6, 50, 24)
-    assert trial.program.applied().back == back
+    assert trial.setting.applied().back == back
     # 50 acknowledgements with every option, and their overhead, at 1 Mbit/s.
     assert back.longest_ns == 50 * (134 + 24) * 8 * 1000
     plain = scenario_with("2bdp}", "2bdp, overhead: 24B}")
     before = plan_of(plain, testbed).trials[0]
-    assert "back" not in before.program.model_dump()
+    assert "back" not in before.setting.model_dump()
     assert drain_ns(slow, trial) == drain_ns(plain, before) + back.longest_ns
 
 
 def test_a_target_without_a_queue_on_the_way_back_refuses_it(testbed: Testbed) -> None:
     slow = scenario_with("2bdp}", "2bdp, return: {rate: 1mbit, buffer: 50pkt}}")
     can = dpdk_capabilities(testbed.dataplane).model_copy(
-        update={"target": "bmv2", "return_queue": False}
+        update={"target": "bmv2", "lane": PLAIN_LANE}
     )
     with pytest.raises(ConfigError, match=r"bottleneck.return: target bmv2 has no queue"):
         plan_of(slow, testbed, can)

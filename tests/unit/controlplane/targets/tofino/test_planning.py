@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import Lane, Limit
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.targets import capabilities_of, preview, resolve
 from nashbed.controlplane.targets.tofino.capabilities import BRIDGED_BYTES, CHIPS, Chip
@@ -40,9 +40,9 @@ def bed() -> Testbed:
     return load_testbed(EXAMPLE).model
 
 
-def intent(rate_bps: int = 10**8, unit: str = "bytes", value: int = 10**6) -> BottleneckProgram:
+def intent(rate_bps: int = 10**8, unit: str = "bytes", value: int = 10**6) -> Lane:
     cell = 80 if unit == "cells" else 0
-    return BottleneckProgram.model_validate(
+    return Lane.model_validate(
         {"rate_bps": rate_bps, "limit": {"unit": unit, "value": value, "cell_bytes": cell}}
     )
 
@@ -101,7 +101,7 @@ def test_a_packet_takes_whole_cells_with_its_headers() -> None:
         (intent(unit="cells", value=1000), 1000),
     ],
 )
-def test_limits_become_cells(bed: Testbed, program: BottleneckProgram, cells: int) -> None:
+def test_limits_become_cells(bed: Testbed, program: Lane, cells: int) -> None:
     applied = resolve(bed, program)
     assert applied.limit == Limit(unit="cells", value=cells, cell_bytes=80)
     assert applied.buffer_bytes == cells // 20 * 1514
@@ -125,14 +125,12 @@ def test_full_packets_get_the_rate_that_is_asked_for(bed: Testbed) -> None:
         (intent(rate_bps=10**5), "beyond the shapers of tofino1"),
         (intent(rate_bps=25 * 10**9), "of port 133, which has 25gbit"),
         (
-            BottleneckProgram(rate_bps=10**8, limit=Limit(unit="cells", value=9, cell_bytes=64)),
+            Lane(rate_bps=10**8, limit=Limit(unit="cells", value=9, cell_bytes=64)),
             "bottleneck.cell is 64B, tofino1 has cells of 80B",
         ),
     ],
 )
-def test_what_the_chip_cannot_do_is_refused(
-    bed: Testbed, program: BottleneckProgram, reason: str
-) -> None:
+def test_what_the_chip_cannot_do_is_refused(bed: Testbed, program: Lane, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
         resolve(bed, program)
     assert "\n" not in error.value.message
