@@ -166,6 +166,11 @@ class ChangingLine(QueuedLine):
             return line_of_trace(self.rate_bps, self.trace)
         return Line(self.rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
 
+    @property
+    def most_rate_bps(self) -> int:
+        """The highest rate of a trial."""
+        return self.line.most_bps if self.is_scheduled else self.rate_bps
+
     def told_schedule(self, trace_file: str) -> JsonObject:
         """What a data plane is told of what happens after t0.
 

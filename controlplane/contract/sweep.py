@@ -97,6 +97,13 @@ class Sweep(ContractModel):
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
+        for key in self.bottleneck:
+            if key in SWEPT and SWEPT[key] == ("bottleneck", key):
+                raise ValueError(f"bottleneck.{key}: write it as `sweep.{key}`")
+            if key.partition(".")[0] == "trace":
+                raise ValueError(
+                    f"bottleneck.{key}: a trace is not swept; write a scenario for each"
+                )
         for key, values in (*self, *((f"bottleneck.{k}", v) for k, v in self.bottleneck.items())):
             if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")

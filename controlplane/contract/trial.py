@@ -67,11 +67,6 @@ class Setting(Lane):
         return max(self.base_rtt_ns) if self.rtt_range_ns is None else self.rtt_range_ns[1]
 
     @property
-    def most_rate_bps(self) -> int:
-        """The highest rate of a trial."""
-        return self.line.most_bps
-
-    @property
     def most_buffer_bytes(self) -> int:
         """The largest buffer of a trial."""
         return max(self.buffer_bytes, *(state.limit_bytes for state in self.changes), 0)
@@ -95,6 +90,12 @@ class Setting(Lane):
     def queue_text(self) -> str:
         """Discipline, or the several queues, in words."""
         return self.queue.text if self.queues is None else self.queues.text
+
+    @property
+    def swept_text(self) -> str:
+        """Other swept keys of the bottleneck in words, e.g. `scheduler drr`; often empty."""
+        named = ((key.removeprefix("bottleneck."), value) for key, value in self.swept.items())
+        return ", ".join(f"{key} {value}" for key, value in named)
 
     @property
     def largest_window_bytes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -42,10 +43,10 @@ def scenario_settings(scenario: Scenario) -> list[Setting]:
         ConfigError: Two of them would have one name.
     """
     settings = [_setting(varied(scenario, each), each) for each in combinations(scenario)]
-    labels = [setting.label for setting in settings]
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
+    label, times = Counter(setting.label for setting in settings).most_common(1)[0]
+    if times > 1:
         raise ConfigError(
-            f"{scenario.name}: sweep.bottleneck: two settings would be called {twice}; write "
+            f"{scenario.name}: sweep.bottleneck: two settings would be called {label}; write "
             "values that differ in letters, digits, `.`, `_` or `-`"
         )
     return settings

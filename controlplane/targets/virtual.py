@@ -170,7 +170,7 @@ def tcp_packets(lane: LaneProgram) -> int:
     held_bytes = max(asked.limit.in_bytes, *(state.limit_bytes for state in asked.changes), 0)
     if asked.back is not None:
         held_bytes += asked.back.limit.in_bytes
-    return guest_packets(held_bytes + bytes_in_flight(asked.line.most_bps, longest_ns))
+    return guest_packets(held_bytes + bytes_in_flight(asked.most_rate_bps, longest_ns))
 
 
 def probe_packets(lane: LaneProgram) -> int:

@@ -238,11 +238,13 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
 @pytest.mark.parametrize(
     ("swept", "problem"),
     [
-        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write rate, buffer"),
+        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write arrivals,"),
         ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
         ("overhead: [24B, 5kB]", "sweep.bottleneck.overhead: 5kB is too large; write at most"),
         ("overhead: [24]", "sweep.bottleneck.overhead: '24' has no unit; write a size such as"),
         ("overhead: [24B, 24B]", "sweep.bottleneck.overhead: a value is listed twice"),
+        ("trace: [a.trace]", "sweep.bottleneck.trace: a trace is not swept; write a scenario for"),
+        ("rate: [1mbit]", "sweep.bottleneck.rate: write it as `sweep.rate`"),
         ("overhead: []", "sweep.bottleneck.overhead: is empty"),
     ],
 )
