@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from .course import SettledDuration
 from .model import ContractModel, JsonObject
 from .shared import CONSTANTS
-from .units import Duration, Rate, Size
+from .units import Duration, Rate, Size, base_units
 
 if TYPE_CHECKING:
     from .scenario import FlowGroup, Scenario
@@ -75,12 +75,8 @@ class Video(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        return {
-            "kind": "video",
-            "ladder": [rung.bps for rung in self.ladder],
-            "segment_ns": self.segment.ns,
-            "buffer_ns": self.buffer.ns,
-        }
+        times = base_units(segment=self.segment, buffer=self.buffer)
+        return {"kind": "video", "ladder": [rung.bps for rung in self.ladder], **times}
 
 
 class Application(ContractModel):
@@ -147,12 +143,10 @@ class Application(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        if self.rate is not None:
-            return {"kind": "rate", "rate_bps": self.rate.bps}
-        if self.on is not None and self.off is not None:
-            return {"kind": "on_off", "on_ns": self.on.ns, "off_ns": self.off.ns}
-        assert self.video is not None
-        return self.video.told()
+        if self.video is not None:
+            return self.video.told()
+        kind = "on_off" if self.rate is None else "rate"
+        return {"kind": kind, **base_units(rate=self.rate, on=self.on, off=self.off)}
 
 
 class Media(ContractModel):
@@ -217,11 +211,8 @@ class Media(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        times = {
-            **({} if self.rate is None else {"rate_bps": self.rate.bps}),
-            **({} if self.every is None else {"every_ns": self.every.ns}),
-        }
-        return {"kind": "udp", "packet_bytes": self.packet.bytes, **times}
+        quantities = base_units(packet=self.packet, rate=self.rate, every=self.every)
+        return {"kind": "udp", **quantities}
 
 
 def check_application(group: FlowGroup) -> None:
@@ -253,7 +244,7 @@ def check_applications(scenario: Scenario) -> None:
         key = "app" if group.app is not None else "udp" if group.udp is not None else None
         if key is None:
             continue
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
+        if scenario.start == "iperf3":
             raise ValueError(
                 f"flows.{i}.{key}: iperf3 sends bulk data; remove `{key}`, or write another start"
             )

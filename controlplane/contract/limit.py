@@ -72,3 +72,8 @@ class Admission(ContractModel):
             "out, or " + ELSEWHERE,
         ),
     ] = None
+
+    @property
+    def counts_sent(self) -> bool:
+        """Whether a packet counts against the limit while it is being sent."""
+        return self.limit_counts != "queue"

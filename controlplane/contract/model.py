@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from .units import Quantity
+from .units import Quantity, base_units
 
 JsonObject = dict[str, Any]
 """A JSON object without a model: another program's, a file's, a schema's, a page template's."""
@@ -102,7 +102,7 @@ class Quantities(ContractModel):
 
     @model_serializer
     def _in_base_units(self) -> dict[str, int]:
-        return {f"{name}_{unit}": n for name, value in self for unit, n in vars(value).items()}
+        return base_units(**dict(self))
 
 
 class AliasedModel(ContractModel):

@@ -13,10 +13,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .limit import Limit
-from .model import AliasedModel, ContractModel, JsonObject
+from .model import AliasedModel, ContractModel, JsonObject, Quantities
 from .path_program import ReturnLine
 from .shared import CONSTANTS
-from .units import Buffer, Duration, Rate, Share, counted
+from .units import Buffer, Duration, Rate, Share, base_units, counted
 
 SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
 MOST_JITTER = Duration(10**9)
@@ -130,7 +130,7 @@ DISTRIBUTIONS: dict[str, Callable[[int], tuple[int, ...]]] = {
 }
 
 
-class Reorder(ContractModel):
+class Reorder(Quantities):
     """Packets that those behind them overtake.
 
     Attributes:
@@ -140,11 +140,6 @@ class Reorder(ContractModel):
 
     share: Share
     by: Duration
-
-    @property
-    def told(self) -> JsonObject:
-        """What a data plane is told of it."""
-        return {"share_ppb": self.share.ppb, "by_ns": self.by.ns}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -182,8 +177,7 @@ class Gilbert(AliasedModel):
     @property
     def told(self) -> JsonObject:
         """What a data plane is told of it."""
-        parts = {"p": self.p, "r": self.recovery, "loss_bad": self.bad, "loss_good": self.good}
-        return {f"{name}_ppb": share.ppb for name, share in parts.items()}
+        return base_units(p=self.p, r=self.recovery, loss_bad=self.bad, loss_good=self.good)
 
     @property
     def mean(self) -> float:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from .disciplines import DISCIPLINES, DROPTAIL, DisciplineAsked
-from .limit import Admission, Arrivals, LimitCounts, QueuedLine
+from .disciplines import DROPTAIL, Choice, DisciplineAsked
+from .limit import Admission, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
 from .path_program import PathProgram, ReturnLine
-from .queues import MOST, TITLES, Queues, Scheduler
+from .queues import MOST, Queues
 
 Possible = bool | int | tuple[str, ...]
 """What a target can do of a field of a lane."""
@@ -85,16 +86,22 @@ PLAIN_LANE: Final[dict[str, Possible]] = {
     "queues": 1,
 }
 """One queue, drop-tail in bytes."""
-EVERY_LANE: Final[dict[str, Possible]] = {
-    "unit": ("bytes", "packets", "cells"),
-    "arrivals": get_args(Arrivals),
-    "limit_counts": get_args(LimitCounts),
-    "discipline": tuple(DISCIPLINES),
-    "queues": MOST,
-    "scheduler": get_args(Scheduler),
-    "memory": tuple(TITLES),
-    **dict.fromkeys(("dscp", "changes", "trace", "policer", "back", "file"), True),
-}
+
+
+def _every(model: type[BaseModel]) -> Iterator[tuple[str, Possible]]:
+    """What there is of each field of a lane that not every target has."""
+    for name, field in model.model_fields.items():
+        kinds = [field.annotation, *get_args(field.annotation)]
+        values = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
+        models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if any(isinstance(each, Needs) for each in field.metadata):
+            named = next((tuple(kind.KINDS) for kind in models if issubclass(kind, Choice)), ())
+            yield name, values or named or True
+        for kind in models:
+            yield from _every(kind)
+
+
+EVERY_LANE: Final = {**dict(_every(Lane)), "queues": MOST, "file": True}
 """All that there is; `file`: disciplines and policies of the user's own."""
 
 

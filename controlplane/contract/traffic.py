@@ -197,7 +197,7 @@ def check_directions(scenario: Scenario) -> None:
                 f"flows.{i}.direction: reverse needs a bottleneck on the way back; write "
                 "`bottleneck: {return: {rate: 10mbit, buffer: 50pkt}}`"
             )
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
+        if scenario.start == "iperf3":
             raise ValueError(
                 f"flows.{i}.direction: iperf3 starts flows of one direction; write another start"
             )

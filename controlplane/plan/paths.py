@@ -72,7 +72,7 @@ def _program(way: Way, changes: tuple[ChangeProgram, ...], seed: int) -> PathPro
     """None: nothing that a constant delay does not do."""
     parts = {
         "jitter": way.jitter and way.jitter.told,
-        "reorder": way.reorder and way.reorder.told,
+        "reorder": way.reorder and way.reorder.model_dump(),
         "gilbert": way.loss and way.loss.gilbert.told,
     }
     impairments = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -34,7 +35,7 @@ from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
-from .base import DataPlaneHost, DataPlaneSite, TargetProcess, TelemetryStream
+from .base import DataPlaneHost, DataPlaneSite, Target, TargetProcess, TelemetryStream
 
 READY_TIMEOUT_S = 60.0
 WRITTEN_TIMEOUT_S = 120.0
@@ -241,6 +242,34 @@ class RunningDataPlane:
             raise TargetError(f"data plane: {op}: it is not loaded")
         with _dying_words(self._client, self._process):
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
+
+
+class DataPlaneTarget(Target):
+    """A target whose bottleneck is our data plane, which one at a time is running."""
+
+    @abstractmethod
+    def _running(self, what: str) -> RunningDataPlane:
+        """The running one; raises TargetError where there is none to do `what`."""
+
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what the lane's program schedules begin."""
+        self._running("begin").begin(lane, t0_ns)
+
+    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
+        """Have the lane's postcards written to a file."""
+        return self._running("telemetry").start_telemetry(lane, plan)
+
+    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
+        """Read the lane's registers and the shared counters."""
+        return self._running("counters").read_counters(lane, first_flow, flows)
+
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held the lane's frames up written to files: nothing, in virtual time."""
+        return self._running("disturbances").write_disturbances(lane, folder)
+
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Have what became of the queue of the lane's way back written to a file."""
+        return self._running("return_queue").write_return_queue(lane, folder)
 
 
 def _named(asked: Discipline | None, applied: Discipline | None) -> Discipline | None:

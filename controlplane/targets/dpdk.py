@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.messages.dataplane import (
-    Counters,
-    DisturbanceTotals,
     Done,
     Hello,
-    ReturnQueueTotals,
 )
 from ..contract.model import JsonObject
 from ..contract.shared import CONSTANTS
@@ -20,17 +17,16 @@ from ..contract.target import (
     Capabilities,
     Lane,
     LaneProgram,
-    TelemetryPlan,
 )
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
-from .base import DataPlaneHost, Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config, launcher
+from .base import DataPlaneHost
+from .dataplane import DataPlaneTarget, RunningDataPlane, dataplane_config, launcher
 
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20
 
 
-class DpdkTarget(Target):
+class DpdkTarget(DataPlaneTarget):
     """nashbed-dataplane on a machine.
 
     Args:
@@ -58,25 +54,8 @@ class DpdkTarget(Target):
         """Program rate, limit, delay lines and flow table of a lane."""
         return self._dataplane.set_lane(lane)
 
-    def begin(self, lane: int, t0_ns: int) -> None:
-        """Let what a lane's program schedules begin."""
-        self._dataplane.begin(lane, t0_ns)
-
-    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """Have a lane's postcards written to a file."""
-        return self._dataplane.start_telemetry(lane, plan)
-
-    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
-        """Read a lane's registers and the shared counters."""
-        return self._dataplane.read_counters(lane, first_flow, flows)
-
-    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
-        """Have what held a lane's frames up written to files."""
-        return self._dataplane.write_disturbances(lane, folder)
-
-    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
-        """Have what became of the queue of a lane's way back written to a file."""
-        return self._dataplane.write_return_queue(lane, folder)
+    def _running(self, what: str) -> RunningDataPlane:
+        return self._dataplane
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""

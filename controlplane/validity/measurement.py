@@ -107,7 +107,7 @@ def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | Several
     tolerance = capabilities.queue_tolerance_bytes
     if applied.queues is not None:
         in_order = [_is_in_order(queue.discipline) for queue in applied.queues.queues]
-        return SeveralDepths(tolerance, in_order, counts_sent=applied.limit_counts == "system")
+        return SeveralDepths(tolerance, in_order, counts_sent=applied.counts_sent)
     return QueueDepth(tolerance if _is_in_order(applied.discipline) else None)
 
 
