@@ -42,6 +42,11 @@ class Parameters(ContractModel):
 
     TITLE: ClassVar[str]
 
+    @classmethod
+    def about(cls) -> str:
+        """What it does: the first line of its docstring."""
+        return (cls.__doc__ or "").splitlines()[0]
+
     def told(self) -> tuple[tuple[str, Value], ...]:
         """Those that are given, as a data plane has them."""
         return tuple(machine_parameter(key, value) for key, value in self if value is not None)
@@ -248,9 +253,8 @@ class Choice(ContractModel):
             as they were written.
     """
 
-    KINDS: ClassVar[Mapping[str, Any]]
-    """Ours by name, and what is written for each."""
-    TITLES: ClassVar[Mapping[str, str]]
+    KINDS: ClassVar[Mapping[str, type[Parameters]]]
+    """Ours by name, and the parameters of each."""
 
     name: str
     file: str = ""
@@ -283,7 +287,8 @@ class Choice(ContractModel):
     @property
     def text(self) -> str:
         """The same in words, e.g. `CoDel (target 1ms, ecn)`."""
-        title, said = self.TITLES.get(self.name, self.name), ", ".join(self._said())
+        kind, said = self.KINDS.get(self.name), ", ".join(self._said())
+        title = self.name if kind is None else kind.TITLE
         return f"{title} ({said})" if said else title
 
     @property
@@ -313,7 +318,6 @@ class Discipline(Choice):
     """A queue's discipline."""
 
     KINDS: ClassVar[Mapping[str, type[Parameters]]] = DISCIPLINES
-    TITLES: ClassVar[Mapping[str, str]] = {name: m.TITLE for name, m in DISCIPLINES.items()}
 
     @property
     def is_droptail(self) -> bool:
@@ -382,25 +386,31 @@ class Written:
 
     Attributes:
         choice: What is made of it.
-        about: Name of each of ours -> what it does.
-        bare: Names that stand for a choice with its defaults.
         noun: What it is.
         example: One with parameters.
         other: What else may be written, before a file.
     """
 
     choice: type[Choice]
-    about: Mapping[str, str]
-    bare: tuple[str, ...]
     noun: str
     example: str
     other: str = ""
 
     @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """Names that stand for a choice with its defaults."""
+        needs = {
+            name
+            for name, kind in self.choice.KINDS.items()
+            if any(field.is_required() for field in kind.model_fields.values())
+        }
+        return tuple(name for name in self.choice.KINDS if name not in needs)
+
+    @cached_property
     def model(self) -> type[ContractModel]:
         """A key for each of ours, and for a file."""
         fields: dict[str, Any] = {
-            name: (kind | None, Field(default=None, description=self.about[name]))
+            name: (kind | None, Field(default=None, description=kind.about()))
             for name, kind in self.choice.KINDS.items()
         }
         own = f"A {self.noun} of your own: its C file, relative to this one"
@@ -433,9 +443,7 @@ class Written:
             return self.choice(name=own, file=keys.file, parameters=tuple(keys.params.items()))
         if keys.params:
             raise ValueError(f"params: are those of a file; write them under `{name}` itself")
-        said = getattr(keys, name)
-        told = said.told() if isinstance(said, Parameters) else (("limits", said),)
-        return self.choice(name=name, parameters=told)
+        return self.choice(name=name, parameters=getattr(keys, name).told())
 
     def _keys(self, value: Any) -> Any:
         """A name, or a key with nothing behind it, stands for its defaults; a path for a file."""
@@ -473,19 +481,7 @@ class Written:
         return {"anyOf": [names, {"type": "string", "pattern": r".*\.c$"}, handler(schema)]}
 
 
-def _about(model: type[Parameters]) -> str:
-    """The first line of a docstring."""
-    return (model.__doc__ or "").splitlines()[0]
-
-
 DisciplineSpec = Annotated[
-    Discipline,
-    Written(
-        Discipline,
-        {name: _about(model) for name, model in DISCIPLINES.items()},
-        tuple(DISCIPLINES),
-        "discipline",
-        "codel, or {file: ./mine.c}",
-    ),
+    Discipline, Written(Discipline, "discipline", "codel, or {file: ./mine.c}")
 ]
 """A discipline as it is written: `codel`, `{codel: {target: 1ms}}`, `{file: ./mine.c}`."""

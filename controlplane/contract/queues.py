@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
 from .disciplines import (
     DROPTAIL,
@@ -34,6 +35,37 @@ Scheduler = Literal["drr", "strict_priority"]
 Weight = Annotated[int, Field(strict=True, ge=1, le=255)]
 
 
+class CompleteSharing(Parameters):
+    """Whoever comes first has it, until all of it is taken."""
+
+    TITLE: ClassVar[str] = "complete sharing"
+
+
+class CompletePartitioning(Parameters):
+    """Each queue has a part of its own, all of them alike."""
+
+    TITLE: ClassVar[str] = "complete partitioning"
+
+
+class Static(Parameters):
+    """Each queue has a limit, in their order; together they may be more than there is."""
+
+    TITLE: ClassVar[str] = "static limits"
+    limits: tuple[Buffer, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_list(cls, data: Any) -> Any:
+        return {"limits": data} if isinstance(data, list | tuple) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonObject:
+        limits: JsonObject = handler.resolve_ref_schema(handler(schema))["properties"]["limits"]
+        return limits
+
+
 class DynamicThreshold(Parameters):
     """Each queue may have `alpha` times what is free of the memory (Choudhury and Hahne 1998).
 
@@ -42,40 +74,23 @@ class DynamicThreshold(Parameters):
             of the whole.
     """
 
+    TITLE: ClassVar[str] = "dynamic thresholds"
     alpha: Annotated[float, Field(ge=0.0625, le=64)] = 1.0
 
 
-TITLES = {
-    "complete_sharing": "complete sharing",
-    "complete_partitioning": "complete partitioning",
-    "static": "static limits",
-    "dynamic_threshold": "dynamic thresholds",
+POLICIES: dict[str, type[Parameters]] = {
+    "complete_sharing": CompleteSharing,
+    "complete_partitioning": CompletePartitioning,
+    "static": Static,
+    "dynamic_threshold": DynamicThreshold,
 }
 """Our policies by name, in the order of tables."""
-POLICIES: dict[str, tuple[str, dict[str, str | None]]] = {
-    "complete_sharing": ("Whoever comes first has it, until all of it is taken", {}),
-    "complete_partitioning": ("Each queue has a part of its own, all of them alike", {}),
-    "static": ("Each queue has a limit; together they may be more than there is", {"limits": None}),
-    "dynamic_threshold": (
-        "Each queue may have alpha times what is free (Choudhury and Hahne 1998)",
-        {"alpha": f"{DynamicThreshold().alpha:g}"},
-    ),
-}
-"""Policy -> what it does, and its parameters with their defaults (None: there is none)."""
-_BARE = ("complete_sharing", "complete_partitioning", "dynamic_threshold")
-"""Those that a name alone stands for."""
 
 
 class Memory(Choice):
     """How several queues share the memory."""
 
-    KINDS: ClassVar[Mapping[str, Any]] = {
-        "complete_sharing": Parameters,
-        "complete_partitioning": Parameters,
-        "static": tuple[Buffer, ...],
-        "dynamic_threshold": DynamicThreshold,
-    }
-    TITLES: ClassVar[Mapping[str, str]] = TITLES
+    KINDS: ClassVar[Mapping[str, type[Parameters]]] = POLICIES
 
     @property
     def limits(self) -> tuple[Any, ...]:
@@ -118,14 +133,7 @@ class Memory(Choice):
 COMPLETE_SHARING = Memory(name="complete_sharing")
 MemorySpec = Annotated[
     Memory,
-    Written(
-        Memory,
-        {name: about for name, (about, _) in POLICIES.items()},
-        _BARE,
-        "policy",
-        "{dynamic_threshold: {alpha: 1}}",
-        "{static: [1MB, 200kB]}",
-    ),
+    Written(Memory, "policy", "{dynamic_threshold: {alpha: 1}}", "{static: [1MB, 200kB]}"),
 ]
 """A policy as it is written: `complete_sharing`, `{dynamic_threshold: {alpha: 2}}`."""
 

@@ -159,7 +159,7 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
     """A part of a scenario, of whose lists an entry or each has what changes."""
     if () in changes:
         return changes[()]
-    if isinstance(part, tuple):
+    if isinstance(part, tuple) and all(_entry(path) < len(part) for path in changes):
         return tuple(_varied(each, where, _of_entry(changes, i)) for i, each in enumerate(part))
     if not isinstance(part, BaseModel):
         raise ValueError(f"{where}: is not there; write it, so that a part of it can be swept")
@@ -174,6 +174,11 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
         return type(part)(**{**dict(part), **parts})
     except ValidationError as error:
         raise ValueError(_problem(where, error)) from error
+
+
+def _entry(path: tuple[str, ...]) -> int:
+    """Which entry of a list is named; else each, of which there is one at least."""
+    return int(path[0]) if path[0].isdigit() else 0
 
 
 def _of_entry(changes: Changes, index: int) -> Changes:

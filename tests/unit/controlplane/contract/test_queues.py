@@ -16,7 +16,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.queues import (
     BY_DSCP,
     COMPLETE_SHARING,
-    TITLES,
+    POLICIES,
     DynamicThreshold,
     FlowKind,
     Memory,
@@ -113,7 +113,7 @@ def test_policies_of_the_memory(text: str, told: dict[str, Any], label: str, wor
 def test_our_policies_are_cs() -> None:
     """The names, in the same order, and alpha's default and range."""
     source = (AQM_HEADERS / "policies.c").read_text()
-    assert re.findall(r'\.name = "(\w+)"', source) == list(TITLES)
+    assert re.findall(r'\.name = "(\w+)"', source) == list(POLICIES)
     alpha = re.search(r'"alpha", AQM_REAL, .*?\), ([0-9.]+), ([0-9.]+), ([0-9.]+),', source)
     assert alpha is not None
     usual, low, high = map(float, alpha.groups())

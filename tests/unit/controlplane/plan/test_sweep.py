@@ -240,6 +240,8 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
     [
         ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write arrivals,"),
         ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
+        ("changes.rate: [9mbit]", "bottleneck.changes: is not there; write it, so that a part of"),
+        ("changes.1.rate: [9mbit]", "bottleneck.changes: is not there; write it"),
         ("overhead: [24B, 5kB]", "sweep.bottleneck.overhead: 5kB is too large; write at most"),
         ("overhead: [24]", "sweep.bottleneck.overhead: '24' has no unit; write a size such as"),
         ("overhead: [24B, 24B]", "sweep.bottleneck.overhead: a value is listed twice"),
