@@ -9,6 +9,8 @@ from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 LimitCounts = Literal["system", "queue"]
+LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
+"""Frames without payload: headers without options, and with all of them."""
 
 
 class Limit(ContractModel):
@@ -47,6 +49,18 @@ class QueuedLine(ContractModel):
     rate_bps: Count
     limit: Limit
     overhead_bytes: Count = 0
+
+
+class ReturnLine(QueuedLine):
+    """A bottleneck of the way back; its limit includes what is being sent."""
+
+    @property
+    def longest_ns(self) -> int:
+        """How long acknowledgements may be in its queue."""
+        packets, held = self.limit.value // LEAST_ACK_BYTES, self.limit.value
+        if self.limit.unit == "packets":
+            packets, held = self.limit.value, self.limit.value * MOST_ACK_BYTES
+        return (held + packets * self.overhead_bytes) * 8 * 10**9 // self.rate_bps
 
 
 class Admission(ContractModel):

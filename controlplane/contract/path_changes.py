@@ -12,9 +12,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .limit import Limit
+from .limit import Limit, ReturnLine
 from .model import AliasedModel, ContractModel, JsonObject, Quantities
-from .path_program import ReturnLine
 from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, base_units, counted
 

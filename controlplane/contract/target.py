@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field
 
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
-from .limit import Admission, LimitCounts, QueuedLine
+from .limit import Admission, LimitCounts, QueuedLine, ReturnLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
-from .path_program import PathProgram, ReturnLine
 from .queues import MOST, Queues
 
 Possible = bool | int | tuple[str, ...]
@@ -90,11 +89,11 @@ PLAIN_LANE: Final[dict[str, Possible]] = {
 
 def _every(model: type[BaseModel]) -> Iterator[tuple[str, Possible]]:
     """What there is of each field of a lane that not every target has."""
-    for name, field in model.model_fields.items():
-        kinds = [field.annotation, *get_args(field.annotation)]
+    for name, info in model.model_fields.items():
+        kinds = [info.annotation, *get_args(info.annotation)]
         values = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
         models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if any(isinstance(each, Needs) for each in field.metadata):
+        if any(isinstance(each, Needs) for each in info.metadata):
             named = next((tuple(kind.KINDS) for kind in models if issubclass(kind, Choice)), ())
             yield name, values or named or True
         for kind in models:
@@ -200,7 +199,7 @@ class GroupDelay:
         jitter_ns: Each host takes up to so much to process a frame.
         receivers_wait: The receivers read at intervals, so that what they take to answer is the
             scenario's; else it is the machine's, and the data plane gives it back.
-        forward: What the forward path does besides; None: nothing.
+        forward: What the forward path does besides, in the words of the control socket.
         back: What the return path does besides.
     """
 
@@ -210,13 +209,13 @@ class GroupDelay:
     seed: int
     jitter_ns: int = 0
     receivers_wait: bool = False
-    forward: PathProgram | None = None
-    back: PathProgram | None = None
+    forward: JsonObject = field(default_factory=dict)
+    back: JsonObject = field(default_factory=dict)
 
     @property
     def is_scheduled(self) -> bool:
         """Whether it changes at times after the start."""
-        return any(way is not None and bool(way.changes) for way in (self.forward, self.back))
+        return "changes" in self.forward or "changes" in self.back
 
 
 @dataclass(frozen=True)

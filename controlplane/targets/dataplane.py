@@ -28,7 +28,6 @@ from ..contract.messages.dataplane import (
 )
 from ..contract.messages.message import Message, read_message
 from ..contract.model import JsonObject
-from ..contract.path_program import PathProgram
 from ..contract.queues import Queues
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
@@ -153,9 +152,8 @@ class RunningDataPlane:
             plain = {key: value for key, value in asdict(delay).items() if key not in WAYS}
             self.ask(Done, "delay", **place, **plain)
             for key, way in WAYS.items():
-                program: PathProgram | None = getattr(delay, key)
-                if program is not None:
-                    self.ask(Done, "impair", **place, way=way, **program.told())
+                if told := getattr(delay, key):
+                    self.ask(Done, "impair", **place, way=way, **told)
 
     def begin(self, lane: int, t0_ns: int) -> None:
         """Let what a lane's bottleneck and delay lines schedule begin.

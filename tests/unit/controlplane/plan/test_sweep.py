@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.limit import Limit
-from nashbed.controlplane.contract.path_program import ReturnLine
+from nashbed.controlplane.contract.limit import Limit, ReturnLine
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.plan.attempt import make_attempt
@@ -264,8 +263,7 @@ def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
     lost = set()
     for trial in plan_of(scenario, testbed).trials:
         (delay,) = make_attempt(scenario, trial, 0, 0, Path("/nowhere")).program().delays
-        assert delay.forward is not None
-        lost.add((trial.setting.label, delay.forward.changes[0].loss_ppb))
+        lost.add((trial.setting.label, delay.forward["changes"][0]["loss_ppb"]))
     assert lost == {
         ("changes.random_loss1pct-b2bdp", 10**7),
         ("changes.random_loss2pct-b2bdp", 2 * 10**7),
