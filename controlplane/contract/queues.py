@@ -313,33 +313,6 @@ class Queues(ContractModel):
         return {"queues": of_queues, "dscp": dscp, "dscp_default": self.dscp_default}
 
 
-def queues_of(
-    queues: Sequence[QueueSpec],
-    scheduler: Scheduler,
-    memory: Memory,
-    rate: Rate,
-    base_rtt: Duration,
-) -> Queues:
-    """What is asked for of queues that a scenario has; see Memory.resolved.
-
-    Args:
-        queues: The queues.
-        scheduler: Whose packet is sent next.
-        memory: How the memory is shared.
-        rate: The bottleneck's.
-        base_rtt: That a BDP is taken with.
-    """
-    made = tuple(queue.resolved(rate, base_rtt) for queue in queues)
-    points = {point: i for i, queue in enumerate(queues) for point in queue.dscp or ()}
-    return Queues(
-        queues=made,
-        scheduler=scheduler,
-        memory=memory.resolved(rate, base_rtt),
-        dscp=tuple(points.items()),
-        dscp_default=next((i for i, q in enumerate(made) if not q.takes), len(made) - 1),
-    )
-
-
 def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpec]) -> None:
     """Refuse queues that are none.
 
@@ -359,7 +332,11 @@ def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpe
                 "its weight; remove it, or write `scheduler: drr`"
             )
     _check_points(queues)
-    check_shares(memory, queues, "memory")
+    if memory.name == "static" and len(memory.limits) != len(queues):
+        raise ValueError(
+            f"memory.static: {len(memory.limits)} limits for {len(queues)} queues; write one for "
+            "each"
+        )
 
 
 def _check_number(queues: Sequence[QueueSpec]) -> None:
@@ -391,24 +368,6 @@ def _check_points(queues: Sequence[QueueSpec]) -> None:
                         "it in one queue"
                     )
                 owners[what] = queue.name
-
-
-def check_shares(memory: Memory, queues: Sequence[QueueSpec], where: str) -> None:
-    """Static limits are one for each queue.
-
-    Args:
-        memory: The policy.
-        queues: The queues.
-        where: Its key.
-
-    Raises:
-        ValueError: They are more or fewer.
-    """
-    if memory.name == "static" and len(memory.limits) != len(queues):
-        raise ValueError(
-            f"{where}.static: {len(memory.limits)} limits for {len(queues)} queues; write one for "
-            "each"
-        )
 
 
 def check_limits(

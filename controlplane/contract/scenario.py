@@ -27,7 +27,6 @@ from .queues import (
     QueueSpec,
     Scheduler,
     check_queues,
-    queues_of,
 )
 from .scenario_checks import check_scenario
 from .shared import CONSTANTS
@@ -91,15 +90,22 @@ class Bottleneck(AliasedModel, Admission):
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
     def several(self, base_rtt: Duration) -> Queues | None:
-        """The several queues; None: there is one.
+        """What is asked for of several queues; None: there is one.
 
         Args:
             base_rtt: That a BDP is taken with.
         """
         if self.queues is None:
             return None
-        memory = self.memory or COMPLETE_SHARING
-        return queues_of(self.queues, self.scheduler or "drr", memory, self.rate, base_rtt)
+        made = tuple(queue.resolved(self.rate, base_rtt) for queue in self.queues)
+        points = {point: i for i, queue in enumerate(self.queues) for point in queue.dscp or ()}
+        return Queues(
+            queues=made,
+            scheduler=self.scheduler or "drr",
+            memory=(self.memory or COMPLETE_SHARING).resolved(self.rate, base_rtt),
+            dscp=tuple(points.items()),
+            dscp_default=next((i for i, q in enumerate(made) if not q.takes), len(made) - 1),
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:

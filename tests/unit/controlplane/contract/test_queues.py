@@ -15,17 +15,14 @@ from nashbed.controlplane.contract.dscp import CODE_POINTS, Dscp, dscp_text
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.queues import (
     BY_DSCP,
-    COMPLETE_SHARING,
     POLICIES,
     DynamicThreshold,
     FlowKind,
     Memory,
     MemorySpec,
     Queues,
-    QueueSpec,
-    queues_of,
 )
-from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario import Bottleneck, Scenario
 from nashbed.controlplane.contract.units import Duration, Rate
 from nashbed.controlplane.machine.paths import AQM_HEADERS
 from pydantic import TypeAdapter, ValidationError
@@ -162,8 +159,9 @@ def test_each_packet_goes_where_its_entry_and_its_point_say(
     queues += [{"name": "named", "flows": named}] if named else []
     queues = queues or [{"name": "a", "flows": ["bbr"]}]
     queues = queues or [{"name": "a", "flows": ["bbr"]}]
-    specs = [QueueSpec.model_validate(queue) for queue in [*queues, {"name": "rest"}]]
-    found = queues_of(specs, "drr", COMPLETE_SHARING, RATE, RTT)
+    bottleneck = {"rate": "1mbit", "buffer": "1MB", "queues": [*queues, {"name": "rest"}]}
+    found = Bottleneck.model_validate(bottleneck).several(RTT)
+    assert found is not None
     for group in ("main", "other"):
         for strategy in ("cubic", "bbr"):
             kind = FlowKind(strategy, group, dscp)
