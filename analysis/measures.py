@@ -89,7 +89,7 @@ class TrialMeasures:
             (bits,) = self.course.capacity_bits(np.array([low, high], np.int64))
             mean = float(bits) * NS_PER_S / (high - low)
         policer = record.applied.policer
-        return mean if policer is None else min(mean, float(policer.rate_bps))
+        return mean if policer is None else min(mean, float(policer.rate.bps))
 
     @property
     def rate_varies(self) -> bool:

@@ -114,6 +114,7 @@ def conditions_text(setting: Setting) -> str:
     """What else distinguishes a setting than rate, base RTT, buffer and loss; often nothing."""
     several = setting.discipline is not None or setting.queues is not None
     parts = [setting.queue_text] if several else []
+    parts += [setting.swept_text] if setting.swept else []
     parts += [f"kernel {setting.kernel}"] if setting.kernel else []
     parts += [] if setting.start is None else [start_text(setting.start)]
     return "".join(f", {part}" for part in parts)

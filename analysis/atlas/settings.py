@@ -142,7 +142,12 @@ def _share_of_bbr(found: SettingEquilibria) -> float | None:
     setting = found.setting
     if set(found.strategies) != {"cubic", "bbr"} or len(set(setting.base_rtt_ns)) > 1:
         return None
-    if found.table.pairs or setting.random_loss_ppb or not setting.is_droptail or setting.link:
+    if (
+        found.table.pairs
+        or setting.random_loss_ppb
+        or not setting.is_droptail
+        or not setting.is_plain
+    ):
         return None
     if setting.rtt_range_ns or setting.back:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from nashbed.controlplane.contract.queues import QueuesProgram
+from nashbed.controlplane.contract.queues import Queues
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
@@ -100,7 +100,7 @@ def memory_by_queue(trial: TrialMeasures, queues: int) -> tuple[TimeBins, NDArra
 
 
 def thresholds(
-    applied: QueuesProgram, memory_bytes: int, held: NDArray[np.float64]
+    applied: Queues, memory_bytes: int, held: NDArray[np.float64]
 ) -> list[tuple[NDArray[np.float64], int | None]]:
     """What the memory's policy and their own limits let queues have, over time.
 
@@ -114,13 +114,12 @@ def thresholds(
         bin is exact, for they are linear in what is held. Of one's own policy nothing is known.
     """
     flat, memory = np.ones(held.shape[1]), applied.memory
-    parameters = dict(memory.parameters)
     lines: list[tuple[NDArray[np.float64], int | None]] = []
-    if memory.name == "dynamic_threshold":
-        lines.append((float(parameters["alpha"]) * (memory_bytes - held.sum(axis=0)), None))
+    if memory.alpha is not None:
+        lines.append((memory.alpha * (memory_bytes - held.sum(axis=0)), None))
     elif memory.name == "complete_partitioning":
         lines.append((flat * (memory_bytes // len(held)), None))
-    lines += [(flat * limit, queue) for queue, limit in enumerate(memory.limits_bytes)]
+    lines += [(flat * limit, queue) for queue, limit in enumerate(memory.limits)]
     own = ((queue, each.limit_bytes) for queue, each in enumerate(applied.queues))
     return lines + [(flat * limit, queue) for queue, limit in own if limit]
 
@@ -277,8 +276,7 @@ def _known(
 
 def _alpha(mix: MixSharing) -> float | None:
     """The alpha of dynamic thresholds; None: another policy."""
-    policy = mix.setting.queues and mix.setting.queues.memory.dynamic_threshold
-    return policy.alpha if policy else None
+    return None if mix.setting.queues is None else mix.setting.queues.memory.alpha
 
 
 def _policy(mix: MixSharing) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from nashbed.controlplane.contract.queues import MemoryProgram
+from nashbed.controlplane.contract.queues import Memory
 from numpy.typing import NDArray
 
 from ..align.data import FloatArray, IntArray, TrialData
@@ -84,7 +84,7 @@ def absorbed_burst(
     return largest, float(cut.min()) if len(cut) else float("nan")
 
 
-def sudden_burst(memory: MemoryProgram, memory_bytes: int, queues: int, queue: int) -> float | None:
+def sudden_burst(memory: Memory, memory_bytes: int, queues: int, queue: int) -> float | None:
     """The largest burst without loss, in theory, of packets that arrive all at once, in bytes.
 
     All other queues are as long as the policy lets them be. With dynamic thresholds m of them hold
@@ -104,16 +104,15 @@ def sudden_burst(memory: MemoryProgram, memory_bytes: int, queues: int, queue: i
     and then the burst meet.
     """
     others = queues - 1
-    if memory.name == "dynamic_threshold":
-        alpha = float(dict(memory.parameters)["alpha"])
-        return alpha * memory_bytes / ((1 + alpha) * (1 + others * alpha))
+    if memory.alpha is not None:
+        return memory.alpha * memory_bytes / ((1 + memory.alpha) * (1 + others * memory.alpha))
     if memory.name == "complete_partitioning":
         return memory_bytes / queues
     if memory.name == "complete_sharing":
         return 0.0
-    if memory.limits_bytes:
-        rest = memory_bytes - (sum(memory.limits_bytes) - memory.limits_bytes[queue])
-        return float(min(memory.limits_bytes[queue], max(0, rest)))
+    if memory.limits:
+        rest = memory_bytes - (sum(memory.limits) - memory.limits[queue])
+        return float(min(memory.limits[queue], max(0, rest)))
     return None
 
 

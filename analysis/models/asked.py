@@ -48,7 +48,7 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
     """
     if (problem := problem_of_queue(setting)) is not None:
         return problem
-    if setting.link is not None:
+    if not setting.is_plain:
         return "its link changes in mid-trial, or has a policer, and models know neither"
     if len(scenario.mixed) < len(scenario.flows):
         return "it has flows that are no part of the mix"

@@ -29,8 +29,9 @@ from nashbed.controlplane.contract.bounds import (
 )
 from nashbed.controlplane.contract.model import Number
 from nashbed.controlplane.contract.place import Place
+from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.contract.units import counted
+from nashbed.controlplane.contract.units import Duration, Rate, counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics.mixes import rtt_order
@@ -112,13 +113,19 @@ def matches(place: Place, setting: Setting) -> bool:
     return (
         (place.buffer is None or str(place.buffer) == setting.buffer_label)
         and (place.discipline is None or (place.discipline, None) == (setting.queue, several))
-        and (place.memory is None or (several is not None and place.memory == several.memory))
+        and (place.memory is None or _shares_by(setting, place.memory))
         and (place.rate is None or place.rate.bps == setting.rate_bps)
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)
         and (place.kernel is None or place.kernel == setting.kernel)
         and (place.start is None or place.start == setting.start)
     )
+
+
+def _shares_by(setting: Setting, memory: Memory) -> bool:
+    """Whether its queues share their memory so."""
+    asked = memory.resolved(Rate(setting.rate_bps), Duration(setting.base_rtt_ns[0]))
+    return setting.queues is not None and setting.queues.memory == asked
 
 
 def reading_of(bound: AcceptanceBound) -> Reading:

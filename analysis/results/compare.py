@@ -321,7 +321,8 @@ def _conditions(run: RunMeasures, setting: Setting) -> object:
     """What a target applies as it is asked."""
     kernel = setting.kernel if run.run.scenario.sweep.kernel else ""
     start = None if setting.start is None else start_label(setting.start)
-    return setting.base_rtt_ns, setting.random_loss_ppb, setting.queue_label, kernel, start
+    queue = setting.queue_label, setting.swept_text
+    return setting.base_rtt_ns, setting.random_loss_ppb, queue, kernel, start
 
 
 def mix_text(run: RunMeasures, cell: Cell) -> str:

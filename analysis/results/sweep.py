@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nashbed.controlplane.contract.course import start_label
+from nashbed.controlplane.contract.disciplines import file_label
 from nashbed.controlplane.contract.queues import COMPLETE_SHARING
 from nashbed.controlplane.contract.trial import Setting
 
@@ -40,6 +41,7 @@ class SweepLine:
         name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
         several = first.discipline is not None or first.queues is not None
         name += f"-{first.queue_label}" if several else ""
+        name += f"-{file_label(first.swept_text)}" if first.swept else ""
         name += f"-v{first.kernel}" if first.kernel else ""
         name += f"-{start_label(first.start)}" if first.start is not None else ""
         return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
@@ -132,11 +134,16 @@ def beside_memories(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
     """
 
     def alpha(setting: Setting) -> float:
-        policy = setting.queues and setting.queues.memory.dynamic_threshold
-        return policy.alpha if policy else math.inf
+        alpha = None if setting.queues is None else setting.queues.memory.alpha
+        return math.inf if alpha is None else alpha
 
     groups = _groups(
-        (setting, _rest_of(setting, {"queues": setting.queues.with_memory(COMPLETE_SHARING)}))
+        (
+            setting,
+            _rest_of(
+                setting, {"queues": setting.queues.model_copy(update={"memory": COMPLETE_SHARING})}
+            ),
+        )
         for setting in settings
         if setting.queues is not None
     )
@@ -170,7 +177,7 @@ def _rest(setting: Setting, axis: Axis) -> object:
     other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
     start = None if setting.start is None else start_label(setting.start)
     same = setting.queue_label, setting.kernel, start, setting.rate_bps, setting.base_rtt_ns
-    return axis, same, other
+    return axis, same, setting.swept_text, other
 
 
 def place_of(setting: Setting, axis: str) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from nashbed.controlplane.contract.queues import QueuesProgram
+from nashbed.controlplane.contract.queues import Queues
 from nashbed.controlplane.store.parquet import BATCH_ROWS, Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def problem_of(trial: SealedTrial) -> str | None:
     )
 
 
-def applied_queues(trial: SealedTrial) -> QueuesProgram | None:
+def applied_queues(trial: SealedTrial) -> Queues | None:
     """The queues as applied; None: there is one, or postcards do not say which one."""
     return trial.record.applied.queues if several_queues(trial) else None
 

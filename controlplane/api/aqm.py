@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from nashbed.controlplane.contract.disciplines import DISCIPLINES
-from nashbed.controlplane.contract.queues import POLICIES, TITLES
+from nashbed.controlplane.contract.disciplines import DISCIPLINES, Parameters
+from nashbed.controlplane.contract.queues import POLICIES
 from nashbed.controlplane.machine.c_files.aqm_check import (
     DisciplineVerdict,
     LoadVerdict,
@@ -26,6 +27,7 @@ from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
 from pydantic import PlainSerializer
+from pydantic.fields import FieldInfo
 
 from .files import write_template
 from .steps import ShowStep, show_nothing
@@ -72,25 +74,24 @@ class ShippedDiscipline:
     parameters: Defaults
 
 
-def shipped() -> tuple[ShippedDiscipline, ...]:
+def shipped(
+    kinds: Mapping[str, type[Parameters]] = DISCIPLINES,
+) -> tuple[ShippedDiscipline, ...]:
     """The queue disciplines that nashbed brings along, with parameters and defaults."""
     return tuple(
         ShippedDiscipline(
             name=name,
             title=model.TITLE,
-            about=(model.__doc__ or "").strip().splitlines()[0].removesuffix("."),
-            parameters={key: _default(value) for key, value in model()},
+            about=model.about().removesuffix("."),
+            parameters={key: _default(field) for key, field in model.model_fields.items()},
         )
-        for name, model in DISCIPLINES.items()
+        for name, model in kinds.items()
     )
 
 
 def policies() -> tuple[ShippedDiscipline, ...]:
     """The policies of the memory that several queues share, with parameters and defaults."""
-    return tuple(
-        ShippedDiscipline(name=name, title=TITLES[name], about=about, parameters=dict(parameters))
-        for name, (about, parameters) in POLICIES.items()
-    )
+    return shipped(POLICIES)
 
 
 def new(name: str, folder: str | Path = ".", *, memory: bool = False) -> Path:
@@ -130,7 +131,10 @@ def check(
     return check_discipline(Path(source), on_step, seed)
 
 
-def _default(value: object) -> str | None:
-    if value is None:
+def _default(field: FieldInfo) -> str | None:
+    if field.is_required() or field.default is None:
         return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    value = field.default
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

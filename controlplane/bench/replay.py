@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from enum import Enum
 
 from ..contract.benchmark import Benchmark
-from ..contract.disciplines import DISCIPLINES, Discipline, DisciplineProgram
+from ..contract.disciplines import DISCIPLINES, Discipline
 from ..contract.errors import ConfigError, TargetError
 from ..contract.messages.message import read_message
 from ..contract.messages.replay import PathSpeed
-from ..contract.target import BottleneckProgram, Limit
+from ..contract.target import Lane, Limit
 from ..machine.host.programs import run_dataplane
 from ..machine.log import ShowStep
 from ..machine.paths import REPLAY, built, spec
@@ -141,7 +141,9 @@ def bench_disciplines(
     Raises:
         NashbedError: The data plane is not built, or refused.
     """
-    programs = {name: Discipline.model_validate({name: {}}).program for name in DISCIPLINES}
+    programs = {
+        name: Discipline(name=name, parameters=m().told()) for name, m in DISCIPLINES.items()
+    }
     speeds: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(repetitions):
         show_step("each discipline", turn, repetitions)
@@ -169,10 +171,10 @@ def _once(
     pipeline: Pipeline,
     cores: Sequence[int] = (),
     *,
-    discipline: DisciplineProgram | None = None,
+    discipline: Discipline | None = None,
 ) -> PathSpeed:
     limit = Limit(unit="bytes", value=BUFFER_BYTES)
-    program = BottleneckProgram(rate_bps=RATE_BPS, limit=limit, discipline=discipline)
+    program = Lane(rate_bps=RATE_BPS, limit=limit, discipline=discipline)
     config = replay_config(spec(), program)
     config["pipeline"] = pipeline.value
     if cores:

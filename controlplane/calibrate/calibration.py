@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..contract.certificate import CalibrationCheck
 from ..contract.errors import ConfigError, NashbedError
-from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
+from ..contract.target import Applied, Capabilities, Lane, Limit
 from ..contract.testbed import Testbed
 from ..contract.units import PACKET_BYTES, Duration, Rate
 from .checks import (
@@ -41,7 +41,7 @@ OPEN_LOAD_S = 1.2
 PROBE_TAIL_S = 0.3
 ATTEMPTS = 3
 MOST_EMPTYING_S = 120
-Resolve = Callable[[BottleneckProgram], Applied]
+Resolve = Callable[[Lane], Applied]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def limits_of(can: Capabilities) -> tuple[Limit, ...]:
     return tuple(
         limit
         for limit in every
-        if limit.unit in can.limit_units and _bytes_at_most(limit) <= can.max_buffer_bytes
+        if limit.unit in can.names("unit") and _bytes_at_most(limit) <= can.max_buffer_bytes
     )
 
 
@@ -204,9 +204,7 @@ def _open_path(settings: Settings, rig: CalibrationRig, can: Capabilities) -> Me
     pps = _packets_per_second(settings.load_bps)
     stimulus = Stimulus(
         name="open-path",
-        bottleneck=BottleneckProgram(
-            rate_bps=settings.open_rate_bps, limit=_limit(can, can.max_buffer_bytes)
-        ),
+        bottleneck=Lane(rate_bps=settings.open_rate_bps, limit=_limit(can, can.max_buffer_bytes)),
         burst=rig.lane.burst(_full_sized(pps, OPEN_LOAD_S), pps),
         probe_seconds=IDLE_S + OPEN_LOAD_S + PROBE_TAIL_S,
         lead_seconds=IDLE_S,
@@ -225,7 +223,7 @@ def _overload(rate: int, settings: Settings, rig: CalibrationRig, can: Capabilit
     room = max(int(rate * QUEUE_S / 8), LEAST_QUEUE_PACKETS * PACKET_BYTES)
     stimulus = Stimulus(
         name=f"rate-{setting}",
-        bottleneck=BottleneckProgram(rate_bps=rate, limit=_limit(can, room)),
+        bottleneck=Lane(rate_bps=rate, limit=_limit(can, room)),
         burst=rig.lane.burst(_full_sized(pps, settings.seconds), pps),
         probe_seconds=settings.seconds,
     )
@@ -262,9 +260,9 @@ def _drop_point(
     )
 
 
-def _slowest(limit: Limit, resolve: Resolve) -> BottleneckProgram:
+def _slowest(limit: Limit, resolve: Resolve) -> Lane:
     """A bottleneck as close to a standstill as the target goes."""
-    programs = [BottleneckProgram(rate_bps=rate, limit=limit) for rate in STOPPED_BPS]
+    programs = [Lane(rate_bps=rate, limit=limit) for rate in STOPPED_BPS]
     for program in programs[:-1]:
         try:
             resolve(program)
@@ -295,6 +293,6 @@ def _packets_per_second(rate_bps: int) -> int:
 def _limit(can: Capabilities, room_bytes: int) -> Limit:
     """A limit of so many bytes, in the finest unit that the target has."""
     value = min(room_bytes, can.max_buffer_bytes)
-    if "bytes" in can.limit_units:
+    if "bytes" in can.names("unit"):
         return Limit(unit="bytes", value=value)
     return Limit(unit="packets", value=max(1, value // PACKET_BYTES))

@@ -14,7 +14,7 @@ from ..contract.target import Applied, Capabilities
 from ..contract.units import PACKET_BYTES, Duration
 from ..store.postcards import PostcardBatch
 from ..validity.postcard_evidence import SequenceGaps
-from .rig import Lane, Observation
+from .rig import Observation, RigLane
 
 NS = 10**9
 RATE_ERROR_PERCENT = 0.2
@@ -153,7 +153,7 @@ class RoundTrips:
         return RoundTrips(self.sent_ns[inside], self.rtt_ns[inside], self.sojourn_ns[inside])
 
 
-def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
+def round_trips(observed: Observation, lane: RigLane, group: int) -> RoundTrips:
     """The round trips of a group.
 
     A flow's packets leave in order, so the n-th datagram of a probe flow that arrived is the
@@ -174,7 +174,9 @@ def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
     return RoundTrips(probed["sent_ns"], away - held - sojourns, sojourns)
 
 
-def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> list[CalibrationCheck]:
+def judge_base_rtts(
+    observed: Observation, lane: RigLane, allowed_ms: float
+) -> list[CalibrationCheck]:
     """Whether each group's idle path takes its base RTT."""
     return [
         _judge_base_rtt(
@@ -199,7 +201,7 @@ def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> Calib
 
 
 def judge_open_path(
-    setting: str, observed: Observation, lane: Lane, allowed_ms: float
+    setting: str, observed: Observation, lane: RigLane, allowed_ms: float
 ) -> CalibrationCheck:
     """Whether the path's delay is the same under load, with the bottleneck out of the way.
 
@@ -215,7 +217,7 @@ def judge_open_path(
 
 
 def judge_full_queue(
-    setting: str, observed: Observation, lane: Lane, allowed_ms: float
+    setting: str, observed: Observation, lane: RigLane, allowed_ms: float
 ) -> CalibrationCheck:
     """Whether a round trip through a full queue is base RTT and its postcard's sojourn time."""
     trips = [round_trips(observed, lane, group) for group in range(lane.groups)]

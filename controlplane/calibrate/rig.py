@@ -17,9 +17,9 @@ from ..contract.records import PROBE_ECHO, PROBE_SCHEDULE, PROBED
 from ..contract.shared import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
 from ..contract.target import (
     Applied,
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     TelemetryPlan,
 )
@@ -41,7 +41,7 @@ DRAIN_S = 15.0
 
 
 @dataclass(frozen=True)
-class Lane:
+class RigLane:
     """Flows and addresses of the lane.
 
     Attributes:
@@ -68,7 +68,7 @@ class Lane:
         """A flow's source port."""
         return FIRST_SENDER_PORT + flow
 
-    def program(self, bottleneck: BottleneckProgram) -> LaneProgram:
+    def program(self, bottleneck: Lane) -> LaneProgram:
         """Everything that is asked of the target."""
         groups = [0, *range(self.groups)]
         return LaneProgram(
@@ -142,7 +142,7 @@ class Stimulus:
     """
 
     name: str
-    bottleneck: BottleneckProgram
+    bottleneck: Lane
     burst: Burst
     probe_seconds: float = 0.0
     lead_seconds: float = 0.0
@@ -206,7 +206,7 @@ class CalibrationRig:
         step_s: How long the generator takes to change a size.
     """
 
-    def __init__(self, lab: Lab, lane: Lane, load: Load, folder: Path) -> None:
+    def __init__(self, lab: Lab, lane: RigLane, load: Load, folder: Path) -> None:
         self._lab = lab
         self._clock = lab.session.clock
         self.lane = lane

@@ -31,7 +31,7 @@ from .capacity import Capacities, LaneCount, measure_lanes, virtual_share
 from .dpdk_loads import MakeLoad
 from .level import Lanes
 from .load import Load
-from .rig import CalibrationRig, Lane
+from .rig import CalibrationRig, RigLane
 
 LOG = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def execute(
 
 
 def _calibrate(what: Calibration, lab: Lab, show_step: ShowStep) -> Certificate:
-    lane = Lane(what.settings.base_rtts_ns)
+    lane = RigLane(what.settings.base_rtts_ns)
     load = what.make_load(lab.session, what.work)
     try:
         return _certify(what, CalibrationRig(lab, lane, load, what.work), lab, load, show_step)

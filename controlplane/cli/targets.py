@@ -76,11 +76,11 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "verified on": capabilities.verified_on,
         "traffic manager": capabilities.traffic_manager,
         "buffer limit": capabilities.limit_detail,
-        "queue": ", ".join(capabilities.disciplines)
-        + (", or one's own" if capabilities.own_disciplines else ""),
+        "queue": ", ".join(capabilities.names("discipline"))
+        + (", or one's own" if "file" in capabilities.lane else ""),
         "several queues": _several(capabilities),
-        "admits": " or ".join(capabilities.arrivals),
-        "limit counts": " or ".join(capabilities.limit_counts),
+        "admits": " or ".join(capabilities.names("arrivals")),
+        "limit counts": " or ".join(capabilities.names("limit_counts")),
         "bottlenecks side by side": "one per core"
         if capabilities.isolated
         else str(capabilities.lanes),
@@ -98,11 +98,12 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
 
 def _several(capabilities: Capabilities) -> str:
     """How many queues there can be behind one line, and how they are served and share memory."""
-    if capabilities.queues == 1:
+    most = capabilities.lane["queues"]
+    if most == 1:
         return "no"
-    how = [*capabilities.schedulers, *capabilities.memory_policies]
-    own = ["memory by one's own"] if capabilities.own_disciplines else []
-    return f"up to {capabilities.queues}: {', '.join([*how, *own])}"
+    how = [*capabilities.names("scheduler"), *capabilities.names("memory")]
+    own = ["memory by one's own"] if "file" in capabilities.lane else []
+    return f"up to {most}: {', '.join([*how, *own])}"
 
 
 def _arrivals(capabilities: Capabilities) -> str:

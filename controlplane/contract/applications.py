@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from .model import ContractModel, JsonObject
 from .shared import CONSTANTS
-from .units import Duration, Rate, Size
+from .units import Duration, Rate, Size, base_units
 
 UDP: Final = "udp"
 """What stands for a strategy of flows of datagrams, which have none."""
@@ -71,12 +71,8 @@ class Video(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        return {
-            "kind": "video",
-            "ladder": [rung.bps for rung in self.ladder],
-            "segment_ns": self.segment.ns,
-            "buffer_ns": self.buffer.ns,
-        }
+        times = base_units(segment=self.segment, buffer=self.buffer)
+        return {"kind": "video", "ladder": [rung.bps for rung in self.ladder], **times}
 
 
 class Application(ContractModel):
@@ -143,12 +139,10 @@ class Application(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        if self.rate is not None:
-            return {"kind": "rate", "rate_bps": self.rate.bps}
-        if self.on is not None and self.off is not None:
-            return {"kind": "on_off", "on_ns": self.on.ns, "off_ns": self.off.ns}
-        assert self.video is not None
-        return self.video.told()
+        if self.video is not None:
+            return self.video.told()
+        kind = "on_off" if self.rate is None else "rate"
+        return {"kind": kind, **base_units(rate=self.rate, on=self.on, off=self.off)}
 
 
 class Media(ContractModel):
@@ -213,8 +207,5 @@ class Media(ContractModel):
 
     def told(self) -> JsonObject:
         """What the flow generator is told."""
-        times = {
-            **({} if self.rate is None else {"rate_bps": self.rate.bps}),
-            **({} if self.every is None else {"every_ns": self.every.ns}),
-        }
-        return {"kind": "udp", "packet_bytes": self.packet.bytes, **times}
+        quantities = base_units(packet=self.packet, rate=self.rate, every=self.every)
+        return {"kind": "udp", **quantities}

@@ -1,4 +1,4 @@
-"""Queue disciplines as a scenario writes them, and as a data plane is told them.
+"""Queue disciplines: as a scenario writes them, and as they are asked for and applied.
 
 Parameters have the names that the RFCs and `tc` give them, and their defaults. The queue's hard
 limit, which `tc` calls `limit`, is the bottleneck's `buffer`.
@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
+    create_model,
     model_serializer,
     model_validator,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
 
 from .c_files import SUFFIX, name_problem
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
-from .units import Duration, Share, Size
+from .units import Buffer, Duration, Quantity, Share, Size
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 Value = bool | int | float | str
 """A parameter's value, as a data plane is told it; of a user's own also as it was written."""
+Parameter = Value | tuple[int, ...] | tuple[Buffer, ...]
+"""The same, or a number of bytes for each of several queues, before and after it is resolved."""
 SHORTEST, LONGEST = Duration(1000), Duration(10_000_000_000)
 SMALLEST, LARGEST = Size(1), Size(2**31 - 1)
 
@@ -39,9 +42,24 @@ class Parameters(ContractModel):
 
     TITLE: ClassVar[str]
 
+    @classmethod
+    def about(cls) -> str:
+        """What it does: the first line of its docstring."""
+        return (cls.__doc__ or "").splitlines()[0]
+
     def told(self) -> tuple[tuple[str, Value], ...]:
         """Those that are given, as a data plane has them."""
         return tuple(machine_parameter(key, value) for key, value in self if value is not None)
+
+    @classmethod
+    def as_written(cls, key: str, value: Any) -> tuple[str, Any]:
+        """One that a data plane has, as a scenario has it."""
+        if key.endswith("_ns"):
+            return key.removesuffix("_ns"), Duration(value)
+        if key.endswith("_bytes"):
+            return key.removesuffix("_bytes"), Size(value)
+        is_share = cls.model_fields[key].annotation is Share
+        return key, Share(round(value * 10**9)) if is_share else value
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -211,18 +229,36 @@ def _check_target(target: Duration, interval: Duration) -> None:
         raise ValueError(f"target: {target} is not below interval ({interval}); make it smaller")
 
 
-class DisciplineProgram(ContractModel):
-    """A discipline as a data plane is told it: one flat JSON object.
+DISCIPLINES: dict[str, type[Parameters]] = {
+    "droptail": DropTail,
+    "step": Step,
+    "red": Red,
+    "codel": Codel,
+    "pie": Pie,
+    "fq_codel": FqCodel,
+    "dualpi2": DualPi2,
+}
+"""Our disciplines by name, in the order of tables."""
+
+
+class Choice(ContractModel):
+    """A discipline or a policy with its parameters: asked for, told and applied, one flat object.
+
+    Scenarios write it otherwise (`Written`).
 
     Attributes:
-        name: Its name.
-        file: Of a user's own: its C file, as the scenario has it, or what was compiled of it.
-        parameters: Parameters with their units, e.g. `target_ns`, in the order of their model.
+        name: Its name; of one's own: the stem of the file.
+        file: Of one's own: its C file, as the scenario has it, or what was compiled of it.
+        parameters: In machine units, e.g. `target_ns`, in the order of their model; of one's own,
+            as they were written.
     """
+
+    KINDS: ClassVar[Mapping[str, type[Parameters]]]
+    """Ours by name, and the parameters of each."""
 
     name: str
     file: str = ""
-    parameters: tuple[tuple[str, Value], ...] = ()
+    parameters: tuple[tuple[str, Parameter], ...] = ()
 
     def named(self, name: str) -> Self:
         """The same by the name of its file, whatever its code calls itself."""
@@ -243,165 +279,67 @@ class DisciplineProgram(ContractModel):
         file = {"file": self.file} if self.file else {}
         return {"name": self.name, **file, **dict(self.parameters)}
 
-
-DisciplineAsked = Annotated[
-    DisciplineProgram | None,
-    Needs(
-        "disciplines",
-        "the queue of target {of.target} is {can}, not {value} ({key}); " + ELSEWHERE,
-    ),
-]
-"""A queue's discipline as asked for or as applied; None: drop-tail, which every target has."""
-
-
-class _Choice(Protocol):
-    """One of several keys with parameters, or a file of one's own with `params`."""
-
-    @property
-    def file(self) -> str | None:
-        """Its C file."""
-
-    @property
-    def params(self) -> dict[str, Value]:
-        """Values of its parameters."""
-
-
-def with_defaults(data: Any, names: Collection[str]) -> Any:
-    """A choice as written: of names, a key with nothing behind it has its defaults."""
-    if isinstance(data, dict):
-        return {k: {} if v is None and k in names else v for k, v in data.items()}
-    return data
-
-
-def check_choice(choice: _Choice, names: Iterable[str], write: str) -> None:
-    """Check that exactly one of some keys, or `file`, is given, and `params` with a file alone.
-
-    Args:
-        choice: What was read.
-        names: The keys of ours.
-        write: What to write instead, in words.
-
-    Raises:
-        ValueError: It is not so.
-    """
-    named = [name for name in (*names, "file") if getattr(choice, name) is not None]
-    if len(named) != 1:
-        what = f"has {' and '.join(named)}" if named else "names none"
-        raise ValueError(f"{what}; write {write}")
-    if choice.file is None and choice.params:
-        raise ValueError(f"params: are those of a file; write them under `{named[0]}` itself")
-
-
-class Discipline(ContractModel):
-    """A queue discipline with its parameters: one of these keys.
-
-    Attributes:
-        droptail: Refuses what does not fit into the buffer.
-        step: Marks what arrives at a queue above a threshold (DCTCP's).
-        red: Random early detection.
-        codel: Controlled delay.
-        pie: Proportional integral controller enhanced.
-        fq_codel: A queue with CoDel for each flow.
-        dualpi2: Two coupled queues, one of them for scalable congestion controls.
-        file: One of your own: its C file, relative to this one (`nashbed aqm new` writes one).
-        params: Values of its parameters, by the names that it gives them.
-    """
-
-    droptail: DropTail | None = None
-    step: Step | None = None
-    red: Red | None = None
-    codel: Codel | None = None
-    pie: Pie | None = None
-    fq_codel: FqCodel | None = None
-    dualpi2: DualPi2 | None = None
-    file: Annotated[str, Field(max_length=4096)] | None = None
-    params: dict[str, Value] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_parameters(cls, data: Any) -> Any:
-        """`codel:` with nothing behind it has its defaults."""
-        return with_defaults(data, DISCIPLINES)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        check_choice(self, DISCIPLINES, "one discipline, such as codel, or {file: ./mine.c}")
-        if self.file is not None:
-            own_name(self.file)
-        return self
-
-    @model_serializer(mode="wrap")
-    def _one_key(self, handler: SerializerFunctionWrapHandler) -> Any:
-        if self.name == "droptail":
-            return self.name
-        written = handler(self).items()
-        return {k: v for k, v in written if v is not None and (v or k in DISCIPLINES)}
-
-    @property
-    def name(self) -> str:
-        """Its name; of one's own: the stem of the file."""
-        if self.file is not None:
-            return own_name(self.file)
-        return next(name for name in DISCIPLINES if getattr(self, name) is not None)
-
-    @property
-    def is_droptail(self) -> bool:
-        """Whether it is what a data plane does unless it is told otherwise."""
-        return self.droptail is not None
-
     @property
     def label(self) -> str:
         """Name and what differs from the defaults, as a part of file names."""
-        parts = [_in_words(key, value).replace(" ", "") for key, value in self._changed()]
-        return file_label("-".join([self.name, *parts]))
+        return file_label("-".join([self.name, *(part.replace(" ", "") for part in self._said())]))
 
     @property
     def text(self) -> str:
         """The same in words, e.g. `CoDel (target 1ms, ecn)`."""
-        title = self.name if self.file is not None else DISCIPLINES[self.name].TITLE
-        changed = ", ".join(_in_words(key, value) for key, value in self._changed())
-        return f"{title} ({changed})" if changed else title
+        kind, said = self.KINDS.get(self.name), ", ".join(self._said())
+        title = self.name if kind is None else kind.TITLE
+        return f"{title} ({said})" if said else title
 
     @property
-    def program(self) -> DisciplineProgram | None:
-        """What a data plane is told; None: nothing, which is drop-tail."""
-        if self.is_droptail:
-            return None
-        if self.file is not None:
-            return DisciplineProgram(
-                name=self.name, file=self.file, parameters=tuple(self.params.items())
-            )
-        return DisciplineProgram(name=self.name, parameters=getattr(self, self.name).told())
+    def written(self) -> Any:
+        """As a scenario has it."""
+        changed = {key: str(v) if isinstance(v, Quantity) else v for key, v in self._changed()}
+        if self.file:
+            return {"file": self.file, **({"params": changed} if changed else {})}
+        return {self.name: changed} if changed else self.name
 
     def _changed(self) -> list[tuple[str, Any]]:
-        """Parameters that are not as they are by default."""
-        if self.file is not None:
-            return list(self.params.items())
-        parameters = getattr(self, self.name)
-        usual = type(parameters)()
-        return [(k, v) for k, v in parameters if v != getattr(usual, k)]
+        """Parameters that are not as they are by default, as they are written."""
+        if self.file:
+            return list(self.parameters)
+        kind = self.KINDS[self.name]
+        usual = dict(kind().told())
+        return [kind.as_written(k, v) for k, v in self.parameters if usual.get(k) != v]
+
+    def _said(self) -> list[str]:
+        return [_in_words(key, value) for key, value in self._changed()]
 
     def __str__(self) -> str:
         return self.label
 
 
-DISCIPLINES: dict[str, type[Parameters]] = {
-    "droptail": DropTail,
-    "step": Step,
-    "red": Red,
-    "codel": Codel,
-    "pie": Pie,
-    "fq_codel": FqCodel,
-    "dualpi2": DualPi2,
-}
-"""Our disciplines by name, in the order of tables."""
-IN_ORDER = frozenset(DISCIPLINES) - {"fq_codel", "dualpi2"}
-"""Those in whose queue no packet overtakes another; of a user's own that is not known."""
-DROPTAIL = Discipline(droptail=DropTail())
+class Discipline(Choice):
+    """A queue's discipline."""
+
+    KINDS: ClassVar[Mapping[str, type[Parameters]]] = DISCIPLINES
+
+    @property
+    def is_droptail(self) -> bool:
+        """Whether it is what a data plane does unless it is told otherwise."""
+        return self.name == "droptail"
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether no packet overtakes another; of a user's own that is not known."""
+        return self.name in DISCIPLINES and self.name not in ("fq_codel", "dualpi2")
+
+
+DROPTAIL = Discipline(name="droptail")
+DisciplineAsked = Annotated[
+    Discipline | None,
+    Needs("the queue of target {of.target} is {can}, not {value} ({key}); " + ELSEWHERE),
+]
+"""A queue's discipline as asked for or as applied; None: drop-tail, which every target has."""
 
 
 def own_name(file: str) -> str:
-    """The name of a user's own discipline.
+    """The name of a user's own discipline or policy.
 
     Raises:
         ValueError: It is no C file, or its name cannot be a discipline's.
@@ -436,40 +374,114 @@ def _in_words(key: str, value: Any) -> str:
     return f"{key} {value}"
 
 
-def _by_name(value: Any) -> Any:
-    """A discipline with its defaults is written as its name, one of one's own as its path."""
-    if not isinstance(value, str):
-        return value
-    if value.endswith(SUFFIX):
-        return {"file": value}
-    if value in DISCIPLINES:
-        return {value: {}}
-    hint, names = did_you_mean(value, DISCIPLINES), ", ".join(DISCIPLINES)
-    raise ValueError(f"{value!r} is unknown; {hint}write one of {names}, or {{file: ./mine.c}}")
-
-
 def did_you_mean(value: str, names: Iterable[str]) -> str:
     """The nearest of some names, as a question; empty: none is near."""
     close = difflib.get_close_matches(value, list(names), n=1)
     return f"did you mean {close[0]!r}? " if close else ""
 
 
-@dataclass(frozen=True)
-class OrName:
-    """In the schema a name may stand for a choice with its defaults, a path for one's own.
+@dataclass(frozen=True, eq=False)
+class Written:
+    """How a scenario writes a choice: a name, the path of a C file, or one key with parameters.
 
     Attributes:
-        names: The names.
+        choice: What is made of it.
+        noun: What it is.
+        example: One with parameters.
+        other: What else may be written, before a file.
     """
 
-    names: tuple[str, ...]
+    choice: type[Choice]
+    noun: str
+    example: str
+    other: str = ""
+
+    @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """Names that stand for a choice with its defaults."""
+        needs = {
+            name
+            for name, kind in self.choice.KINDS.items()
+            if any(field.is_required() for field in kind.model_fields.values())
+        }
+        return tuple(name for name in self.choice.KINDS if name not in needs)
+
+    @cached_property
+    def model(self) -> type[ContractModel]:
+        """A key for each of ours, and for a file."""
+        fields: dict[str, Any] = {
+            name: (kind | None, Field(default=None, description=kind.about()))
+            for name, kind in self.choice.KINDS.items()
+        }
+        own = f"A {self.noun} of your own: its C file, relative to this one"
+        file = Field(default=None, description=f"{own} (`nashbed aqm new` writes one).")
+        fields["file"] = Annotated[str, Field(max_length=4096)] | None, file
+        params = "Values of its parameters, by the names that it gives them."
+        fields["params"] = dict[str, Value], Field(default_factory=dict, description=params)
+        whole = f"A {self.noun} with its parameters: one of these keys."
+        name = self.choice.__name__
+        return create_model(name, __base__=ContractModel, __doc__=whole, **fields)
+
+    def read(self, value: Any, handler: Callable[[Any], Any]) -> Choice:
+        """The choice of what was read.
+
+        Raises:
+            ValueError: It is none; in a line.
+        """
+        if isinstance(value, Choice):
+            return value
+        keys = handler(self._keys(value))
+        given = [name for name in (*self.choice.KINDS, "file") if getattr(keys, name) is not None]
+        if len(given) != 1:
+            what = f"has {' and '.join(given)}" if given else "names none"
+            raise ValueError(f"{what}; write one {self.noun}, such as {self.example}")
+        (name,) = given
+        if name == "file":
+            own = own_name(keys.file)
+            if own in self.choice.KINDS:
+                raise ValueError(f"file: {keys.file}: nashbed has such a policy; rename the file")
+            return self.choice(name=own, file=keys.file, parameters=tuple(keys.params.items()))
+        if keys.params:
+            raise ValueError(f"params: are those of a file; write them under `{name}` itself")
+        return self.choice(name=name, parameters=getattr(keys, name).told())
+
+    def _keys(self, value: Any) -> Any:
+        """A name, or a key with nothing behind it, stands for its defaults; a path for a file."""
+        if isinstance(value, dict):
+            return {k: {} if v is None and k in self.bare else v for k, v in value.items()}
+        if not isinstance(value, str):
+            return value
+        if value.endswith(SUFFIX):
+            return {"file": value}
+        if value in self.bare:
+            return {value: {}}
+        if value in self.choice.KINDS:
+            raise ValueError(f"{value}: needs a limit for each queue; write {self.other}")
+        hint, names = did_you_mean(value, self.choice.KINDS), ", ".join(self.bare)
+        more = f", {self.other}," if self.other else ","
+        raise ValueError(
+            f"{value!r} is unknown; {hint}write one of {names}{more} or {{file: ./mine.c}}"
+        )
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(
+            self.read,
+            handler.generate_schema(self.model),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda choice: choice.written
+            ),
+        )
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonObject:
-        names = {"type": "string", "enum": list(self.names)}
+        names = {"type": "string", "enum": list(self.bare)}
         return {"anyOf": [names, {"type": "string", "pattern": r".*\.c$"}, handler(schema)]}
 
 
-DisciplineSpec = Annotated[Discipline, BeforeValidator(_by_name), OrName(tuple(DISCIPLINES))]
+DisciplineSpec = Annotated[
+    Discipline, Written(Discipline, "discipline", "codel, or {file: ./mine.c}")
+]
 """A discipline as it is written: `codel`, `{codel: {target: 1ms}}`, `{file: ./mine.c}`."""

@@ -57,7 +57,7 @@ def check_directions(scenario: ScenarioKeys) -> None:
                 f"flows.{i}.direction: reverse needs a bottleneck on the way back; write "
                 "`bottleneck: {return: {rate: 10mbit, buffer: 50pkt}}`"
             )
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
+        if scenario.start == "iperf3":
             raise ValueError(
                 f"flows.{i}.direction: iperf3 starts flows of one direction; write another start"
             )
@@ -73,7 +73,7 @@ def check_applications(scenario: ScenarioKeys) -> None:
         key = "app" if group.app is not None else "udp" if group.udp is not None else None
         if key is None:
             continue
-        if "iperf3" in (scenario.sweep.start or (scenario.start,)):
+        if scenario.start == "iperf3":
             raise ValueError(
                 f"flows.{i}.{key}: iperf3 sends bulk data; remove `{key}`, or write another start"
             )

@@ -9,6 +9,8 @@ from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 LimitCounts = Literal["system", "queue"]
+LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
+"""Frames without payload: headers without options, and with all of them."""
 
 
 class Limit(ContractModel):
@@ -22,7 +24,7 @@ class Limit(ContractModel):
 
     unit: Annotated[
         Literal["bytes", "packets", "cells"],
-        Needs("limit_units", "target {of.target} cannot limit in {value}"),
+        Needs("target {of.target} cannot limit in {value}"),
     ]
     value: int
     cell_bytes: int = 0
@@ -49,6 +51,18 @@ class QueuedLine(ContractModel):
     overhead_bytes: Count = 0
 
 
+class ReturnLine(QueuedLine):
+    """A bottleneck of the way back; its limit includes what is being sent."""
+
+    @property
+    def longest_ns(self) -> int:
+        """How long acknowledgements may be in its queue."""
+        packets, held = self.limit.value // LEAST_ACK_BYTES, self.limit.value
+        if self.limit.unit == "packets":
+            packets, held = self.limit.value, self.limit.value * MOST_ACK_BYTES
+        return (held + packets * self.overhead_bytes) * 8 * 10**9 // self.rate_bps
+
+
 class Admission(ContractModel):
     """What a queue admits and counts: keys of a scenario that targets are told as they are.
 
@@ -63,13 +77,17 @@ class Admission(ContractModel):
 
     arrivals: Annotated[
         Arrivals,
-        Needs("arrivals", "target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
+        Needs("target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
     ] = "frames"
     limit_counts: Annotated[
         LimitCounts | None,
         Needs(
-            "limit_counts",
             "the limit of target {of.target} counts the {can}, not the {value} ({key}); leave it "
             "out, or " + ELSEWHERE,
         ),
     ] = None
+
+    @property
+    def counts_sent(self) -> bool:
+        """Whether a packet counts against the limit while it is being sent."""
+        return self.limit_counts != "queue"

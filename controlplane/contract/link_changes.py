@@ -9,9 +9,17 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from .limit import Limit
+from .limit import Limit, QueuedLine
 from .line import Line, TraceProgram, line_of_trace
-from .model import ELSEWHERE, AliasedModel, ContractModel, FileModel, JsonObject, Needs
+from .model import (
+    ELSEWHERE,
+    AliasedModel,
+    ContractModel,
+    FileModel,
+    JsonObject,
+    Needs,
+    Quantities,
+)
 from .units import Buffer, Duration, Rate, Share, Size
 
 BURST_MAX = Size(2_000_000_000)
@@ -81,7 +89,7 @@ TraceSpec = Annotated[Trace, BeforeValidator(_by_file)]
 """A trace as it is written: a file, or `{file: x, repeat: false}`."""
 
 
-class Policer(ContractModel):
+class Policer(Quantities):
     """A token bucket in front of the queue: what finds too few tokens is dropped at once.
 
     Attributes:
@@ -112,28 +120,15 @@ class LinkState(ContractModel):
         return self.limit.in_bytes
 
 
-class PolicerProgram(ContractModel):
-    """A policer, as asked for or as applied.
-
-    Attributes:
-        rate_bps: Its rate.
-        burst_bytes: Its bucket.
-    """
-
-    rate_bps: int
-    burst_bytes: int
-
-
 _AT_TIMES = Needs(
-    "link_changes",
     "the rate of target {of.target} is set by its control plane before a trial, at no exact time "
     f"({{key}}); {ELSEWHERE}",
 )
 _IF_ANY = Field(exclude_if=lambda told: not told)
 
 
-class LinkEvents(ContractModel):
-    """What happens to a lane's link, as asked for or as applied.
+class ChangingLine(QueuedLine):
+    """A line, its queue, and what happens to them, as asked for or as applied.
 
     Attributes:
         changes: States of the link after t0, in the order of time; empty: it does not change.
@@ -144,8 +139,8 @@ class LinkEvents(ContractModel):
     changes: Annotated[tuple[LinkState, ...], _AT_TIMES, _IF_ANY] = ()
     trace: Annotated[TraceProgram | None, _AT_TIMES, _IF_ANY] = None
     policer: Annotated[
-        PolicerProgram | None,
-        Needs("policer", f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
+        Policer | None,
+        Needs(f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
         _IF_ANY,
     ] = None
 
@@ -154,40 +149,29 @@ class LinkEvents(ContractModel):
         """Whether anything happens after t0."""
         return bool(self.changes) or self.trace is not None
 
-    def line_from(self, rate_bps: int) -> Line:
-        """The line of a lane.
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing happens, before or after t0."""
+        return not self.is_scheduled and self.policer is None
 
-        Args:
-            rate_bps: Its rate before t0.
-        """
+    @property
+    def line(self) -> Line:
+        """Its rate over time."""
         if self.trace is not None:
-            return line_of_trace(rate_bps, self.trace)
-        return Line(rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
+            return line_of_trace(self.rate_bps, self.trace)
+        return Line(self.rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
 
+    @property
+    def most_rate_bps(self) -> int:
+        """The highest rate of a trial."""
+        return self.line.most_bps if self.is_scheduled else self.rate_bps
 
-class LinkProgram(LinkEvents):
-    """What is asked to happen to a lane's link.
-
-    Attributes:
-        limit: The limit before t0, which a trace leaves as it is.
-    """
-
-    limit: Limit
-
-    def told(self, trace_file: str) -> JsonObject:
-        """What a data plane is told.
+    def told_schedule(self, trace_file: str) -> JsonObject:
+        """What a data plane is told of what happens after t0.
 
         Args:
             trace_file: Where it finds the times of a trace's opportunities.
         """
-        told: JsonObject = {}
-        if self.is_scheduled:
-            told["schedule"] = self._schedule(trace_file)
-        if self.policer is not None:
-            told["policer"] = self.policer.model_dump()
-        return told
-
-    def _schedule(self, trace_file: str) -> JsonObject:
         if self.trace is None:
             states = [(s.at_ns, s.rate_bps, s.limit.value) for s in self.changes]
             return {"states": [_state(*each) for each in states]}

@@ -5,29 +5,27 @@ from __future__ import annotations
 from .course import SettledDuration
 from .limit import Limit
 from .line import TraceProgram
-from .link_changes import BURST_MAX, LinkChange, LinkProgram, LinkState, PolicerProgram
+from .link_changes import BURST_MAX, LinkChange, LinkState
+from .model import JsonObject
 from .path_changes import check_loss
 from .scenario_keys import ScenarioKeys
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Size
 
 
-def link_program(scenario: ScenarioKeys, limit: Limit) -> LinkProgram | None:
-    """What is to happen to the link of a setting; None: nothing.
+def link_events(scenario: ScenarioKeys, limit: Limit) -> JsonObject:
+    """What is to happen to the link of a setting: fields of a ChangingLine.
 
     Args:
         scenario: The scenario, with the setting's values.
         limit: The setting's limit, in whose unit those of changes are.
     """
     bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
-    policer, trace = bottleneck.policer, bottleneck.trace
-    program = LinkProgram(
-        changes=_states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
-        trace=None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
-        policer=policer
-        and PolicerProgram(rate_bps=policer.rate.bps, burst_bytes=policer.burst.bytes),
-        limit=limit,
-    )
-    return program if program.is_scheduled or policer is not None else None
+    trace = bottleneck.trace
+    return {
+        "changes": _states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
+        "trace": None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
+        "policer": bottleneck.policer,
+    }
 
 
 def _with_overhead(trace: TraceProgram, overhead: Size) -> TraceProgram:

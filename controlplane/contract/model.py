@@ -1,12 +1,19 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    model_serializer,
+    model_validator,
+)
 
-from .units import Quantity
+from .units import Quantity, base_units
 
 JsonObject = dict[str, Any]
 """A JSON object without a model: another program's, a file's, a schema's, a page template's."""
@@ -28,13 +35,11 @@ class Needs:
     """Stands in the annotation of a field that not every target has.
 
     Attributes:
-        can: The field of Capabilities that answers: the values that are possible, the highest
-            number of them, or whether it is possible at all.
-        refusal: What a person reads where the answer is no; {key} is the scenario's key, {value}
-            what is asked for, {can} what is possible, {of} the capabilities.
+        refusal: What a person reads where a target's capabilities do not name what is asked for
+            (`Capabilities.lane`); {key} is the scenario's key, {value} what is asked for, {can}
+            what is possible, {of} the capabilities.
     """
 
-    can: str
     refusal: str
 
 
@@ -54,20 +59,22 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
         if each is model:
             whole = (text.short_description, text.long_description)
             schema["description"] = "\n\n".join(part for part in whole if part)
-    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    known = {field.alias or name: field for name, field in model.model_fields.items()}
     for name, key in schema.get("properties", {}).items():
         written = key.get("description")  # of a quantity: what may be written
         if name in said:
             key["description"] = said[name] + (f" Write {written}." if written else "")
-        default = fields[name].default
+        default = known[name].default
         if isinstance(default, Quantity):
             key["default"] = str(default)
+        elif hasattr(default, "written"):
+            key["default"] = default.written
     # A model's own keys come before those that it shares with others.
     own = {
         field.alias or n for n, field in model.model_fields.items() if n in model.__annotations__
     }
     schema.get("properties", {}).update(
-        {name: schema["properties"].pop(name) for name in fields if name not in own}
+        {name: schema["properties"].pop(name) for name in known if name not in own}
     )
 
 
@@ -75,6 +82,27 @@ class ContractModel(BaseModel):
     """A frozen model that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe)
+
+
+class Quantities(ContractModel):
+    """Quantities that a person writes (`rate: 1mbit`), and all others have in base units.
+
+    Anywhere but in a scenario their keys have the unit: `rate_bps: 1000000`.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_base_units(cls, data: Any) -> Any:
+        for name, field in cls.model_fields.items() if isinstance(data, dict) else ():
+            kind: Any = field.annotation
+            if (key := f"{name}_{fields(kind)[0].name}") in data:
+                data = {**data, name: kind(data[key])}
+                del data[key]
+        return data
+
+    @model_serializer
+    def _in_base_units(self) -> dict[str, int]:
+        return base_units(**dict(self))
 
 
 class AliasedModel(ContractModel):

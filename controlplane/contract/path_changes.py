@@ -12,11 +12,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .limit import Limit
-from .model import AliasedModel, ContractModel, JsonObject
-from .path_program import ReturnProgram
+from .limit import Limit, ReturnLine
+from .model import AliasedModel, ContractModel, JsonObject, Quantities
 from .shared import CONSTANTS
-from .units import Buffer, Duration, Rate, Share, counted
+from .units import Buffer, Duration, Rate, Share, base_units, counted
 
 SHORTEST_RTT, LONGEST_RTT = Duration(10**5), Duration(10**10)
 MOST_JITTER = Duration(10**9)
@@ -130,7 +129,7 @@ DISTRIBUTIONS: dict[str, Callable[[int], tuple[int, ...]]] = {
 }
 
 
-class Reorder(ContractModel):
+class Reorder(Quantities):
     """Packets that those behind them overtake.
 
     Attributes:
@@ -140,11 +139,6 @@ class Reorder(ContractModel):
 
     share: Share
     by: Duration
-
-    @property
-    def told(self) -> JsonObject:
-        """What a data plane is told of it."""
-        return {"share_ppb": self.share.ppb, "by_ns": self.by.ns}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -182,8 +176,7 @@ class Gilbert(AliasedModel):
     @property
     def told(self) -> JsonObject:
         """What a data plane is told of it."""
-        parts = {"p": self.p, "r": self.recovery, "loss_bad": self.bad, "loss_good": self.good}
-        return {f"{name}_ppb": share.ppb for name, share in parts.items()}
+        return base_units(p=self.p, r=self.recovery, loss_bad=self.bad, loss_good=self.good)
 
     @property
     def mean(self) -> float:
@@ -307,7 +300,7 @@ class ReturnBottleneck(ContractModel):
             raise ValueError(f"buffer: {self.buffer} is too large; write at most {most}")
         return self
 
-    def program(self, overhead_bytes: int) -> ReturnProgram:
+    def line(self, overhead_bytes: int) -> ReturnLine:
         """What a target is asked of it.
 
         Args:
@@ -315,7 +308,7 @@ class ReturnBottleneck(ContractModel):
         """
         unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
         limit = Limit(unit=unit, value=int(self.buffer.amount))
-        return ReturnProgram(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
+        return ReturnLine(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
 
 
 def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:

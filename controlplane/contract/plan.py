@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from .model import ContractModel
-from .target import Applied, BottleneckProgram
+from .target import Applied
 from .testbed import Capacity
 from .trial import Mix, Setting
 
@@ -30,11 +30,6 @@ class PlannedTrial(ContractModel):
     mix: Mix
     repetition: int
     expected: Applied | None = None
-
-    @property
-    def program(self) -> BottleneckProgram:
-        """What is asked of the target."""
-        return self.setting.program
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""

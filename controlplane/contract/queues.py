@@ -7,36 +7,25 @@ and a policy says how much of it each may have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
-from .c_files import SUFFIX
 from .disciplines import (
     DROPTAIL,
+    Choice,
     DisciplineAsked,
-    DisciplineProgram,
     DisciplineSpec,
-    OrName,
-    Value,
-    check_choice,
-    did_you_mean,
-    file_label,
-    own_name,
-    with_defaults,
+    Parameters,
+    Written,
 )
 from .dscp import Dscp, dscp_text
 from .model import ELSEWHERE, ContractModel, JsonObject, Name, Needs
 from .shared import CONSTANTS
-from .units import PACKET_BYTES, Buffer, Duration, Rate
+from .units import PACKET_BYTES, Buffer, Duration, Rate, Size
 
 FEWEST, MOST = 2, CONSTANTS.queues_max
 BY_DSCP: Final = CONSTANTS.queue_by_dscp
@@ -46,7 +35,38 @@ Scheduler = Literal["drr", "strict_priority"]
 Weight = Annotated[int, Field(strict=True, ge=1, le=255)]
 
 
-class DynamicThreshold(ContractModel):
+class CompleteSharing(Parameters):
+    """Whoever comes first has it, until all of it is taken."""
+
+    TITLE: ClassVar[str] = "complete sharing"
+
+
+class CompletePartitioning(Parameters):
+    """Each queue has a part of its own, all of them alike."""
+
+    TITLE: ClassVar[str] = "complete partitioning"
+
+
+class Static(Parameters):
+    """Each queue has a limit, in their order; together they may be more than there is."""
+
+    TITLE: ClassVar[str] = "static limits"
+    limits: tuple[Buffer, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_list(cls, data: Any) -> Any:
+        return {"limits": data} if isinstance(data, list | tuple) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonObject:
+        limits: JsonObject = handler.resolve_ref_schema(handler(schema))["properties"]["limits"]
+        return limits
+
+
+class DynamicThreshold(Parameters):
     """Each queue may have `alpha` times what is free of the memory (Choudhury and Hahne 1998).
 
     Attributes:
@@ -54,145 +74,72 @@ class DynamicThreshold(ContractModel):
             of the whole.
     """
 
+    TITLE: ClassVar[str] = "dynamic thresholds"
     alpha: Annotated[float, Field(ge=0.0625, le=64)] = 1.0
 
 
-class NoParameters(ContractModel):
-    """A policy without parameters."""
-
-
-TITLES = {
-    "complete_sharing": "complete sharing",
-    "complete_partitioning": "complete partitioning",
-    "static": "static limits",
-    "dynamic_threshold": "dynamic thresholds",
+POLICIES: dict[str, type[Parameters]] = {
+    "complete_sharing": CompleteSharing,
+    "complete_partitioning": CompletePartitioning,
+    "static": Static,
+    "dynamic_threshold": DynamicThreshold,
 }
 """Our policies by name, in the order of tables."""
-POLICIES: dict[str, tuple[str, dict[str, str | None]]] = {
-    "complete_sharing": ("Whoever comes first has it, until all of it is taken", {}),
-    "complete_partitioning": ("Each queue has a part of its own, all of them alike", {}),
-    "static": ("Each queue has a limit; together they may be more than there is", {"limits": None}),
-    "dynamic_threshold": (
-        "Each queue may have alpha times what is free (Choudhury and Hahne 1998)",
-        {"alpha": f"{DynamicThreshold().alpha:g}"},
-    ),
-}
-"""Policy -> what it does, and its parameters with their defaults (None: there is none)."""
-_BARE = ("complete_sharing", "complete_partitioning", "dynamic_threshold")
-"""Those that a name alone stands for."""
 
 
-class Memory(ContractModel):
-    """How the queues share the memory: one of these keys.
+class Memory(Choice):
+    """How several queues share the memory."""
 
-    Attributes:
-        complete_sharing: Whoever comes first has it, until all of it is taken.
-        complete_partitioning: Each queue has a part of its own, all of them alike.
-        static: Each queue's limit, in the queues' order; together they may be more than there is.
-        dynamic_threshold: Each queue may have `alpha` times what is free (Choudhury and Hahne
-            1998).
-        file: A policy of your own: its C file, relative to this one; it includes `memory.h`.
-        params: Values of its parameters, by the names that it gives them.
-    """
-
-    complete_sharing: NoParameters | None = None
-    complete_partitioning: NoParameters | None = None
-    static: tuple[Buffer, ...] | None = None
-    dynamic_threshold: DynamicThreshold | None = None
-    file: Annotated[str, Field(max_length=4096)] | None = None
-    params: dict[str, Value] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_parameters(cls, data: Any) -> Any:
-        """`dynamic_threshold:` with nothing behind it has its defaults."""
-        return with_defaults(data, _BARE)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        check_choice(self, TITLES, "one policy, such as {dynamic_threshold: {alpha: 1}}")
-        if self.file is not None and own_name(self.file) in TITLES:
-            raise ValueError(f"file: {self.file}: nashbed has such a policy; rename the file")
-        return self
-
-    @model_serializer(mode="wrap")
-    def _one_key(self, handler: SerializerFunctionWrapHandler) -> Any:
-        if self.name in ("complete_sharing", "complete_partitioning"):
-            return self.name
-        return {k: v for k, v in handler(self).items() if v is not None and v != {}}
+    KINDS: ClassVar[Mapping[str, type[Parameters]]] = POLICIES
 
     @property
-    def name(self) -> str:
-        """Its name; of one's own: the stem of the file."""
-        if self.file is not None:
-            return own_name(self.file)
-        return next(name for name in TITLES if getattr(self, name) is not None)
+    def limits(self) -> tuple[Any, ...]:
+        """Static limits: of a scenario as written, resolved in bytes."""
+        given = dict(self.parameters)
+        limits: Any = given.get("limits", given.get("limits_bytes", ()))
+        return tuple(limits)
 
     @property
-    def label(self) -> str:
-        """Name and parameters, as a part of file names."""
-        return file_label("-".join([self.name, *(part.replace(" ", "") for part in self._said())]))
+    def alpha(self) -> float | None:
+        """That of dynamic thresholds; None: another policy."""
+        is_ours = self.name == "dynamic_threshold"
+        return float(dict(self.parameters)["alpha"]) if is_ours else None  # type: ignore[arg-type]
 
     @property
-    def text(self) -> str:
-        """The same in words, e.g. `dynamic thresholds (alpha 1)`."""
-        title, said = TITLES.get(self.name, self.name), ", ".join(self._said())
-        return f"{title} ({said})" if said else title
+    def written(self) -> Any:
+        """As a scenario has it."""
+        return {self.name: [str(each) for each in self.limits]} if self.limits else super().written
 
-    def _said(self) -> list[str]:
-        if self.dynamic_threshold is not None:
-            return [f"alpha {self.dynamic_threshold.alpha:g}"]
-        if self.static is not None:
-            return [str(limit) for limit in self.static]
-        return [f"{name} {value}" for name, value in self.params.items()]
-
-    def program(self, rate: Rate, base_rtt: Duration) -> MemoryProgram:
-        """What a data plane is told.
+    def resolved(self, rate: Rate, base_rtt: Duration) -> Memory:
+        """The same with limits in bytes.
 
         Args:
             rate: The bottleneck's, for limits in BDP.
             base_rtt: That a BDP is taken with.
         """
-        if self.file is not None:
-            return MemoryProgram(
-                name=self.name, file=self.file, parameters=tuple(self.params.items())
-            )
-        if self.dynamic_threshold is not None:
-            parameters = (("alpha", self.dynamic_threshold.alpha),)
-            return MemoryProgram(name=self.name, parameters=parameters)
-        limits = tuple(limit.to_bytes(rate, base_rtt) for limit in self.static or ())
-        return MemoryProgram(name=self.name, limits_bytes=limits)
+        if self.name != "static":
+            return self
+        limits = tuple(limit.to_bytes(rate, base_rtt) for limit in self.limits)
+        return self.model_copy(update={"parameters": (("limits_bytes", limits),)})
 
-    def __str__(self) -> str:
-        return self.label
-
-
-COMPLETE_SHARING = Memory(complete_sharing=NoParameters())
+    def _said(self) -> list[str]:
+        """Alpha also where it is the default, and limits without their name."""
+        if self.alpha is not None:
+            return [f"alpha {self.alpha:g}"]
+        given = [Size(each) if isinstance(each, int) else each for each in self.limits]
+        return [str(each) for each in given] or super()._said()
 
 
-def _policy_by_name(value: Any) -> Any:
-    """A policy with its defaults is written as its name, one of one's own as its path."""
-    if not isinstance(value, str):
-        return value
-    if value.endswith(SUFFIX):
-        return {"file": value}
-    if value in _BARE:
-        return {value: {}}
-    if value == "static":
-        raise ValueError("static: needs a limit for each queue; write {static: [1MB, 200kB]}")
-    hint, names = did_you_mean(value, TITLES), ", ".join(_BARE)
-    raise ValueError(
-        f"{value!r} is unknown; {hint}write one of {names}, {{static: [1MB, 200kB]}}, or "
-        "{file: ./mine.c}"
-    )
-
-
-MemorySpec = Annotated[Memory, BeforeValidator(_policy_by_name), OrName(_BARE)]
+COMPLETE_SHARING = Memory(name="complete_sharing")
+MemorySpec = Annotated[
+    Memory,
+    Written(Memory, "policy", "{dynamic_threshold: {alpha: 1}}", "{static: [1MB, 200kB]}"),
+]
 """A policy as it is written: `complete_sharing`, `{dynamic_threshold: {alpha: 2}}`."""
 
 
-class Queue(ContractModel):
-    """One of the queues. Without `flows` and `dscp` it takes what no other one takes.
+class QueueSpec(ContractModel):
+    """One of the queues as written. Without `flows` and `dscp` it takes what no other one takes.
 
     Attributes:
         name: The queue's name, unique among the queues.
@@ -220,23 +167,21 @@ class Queue(ContractModel):
         return self
 
     @property
-    def takes_the_rest(self) -> bool:
-        """Whether it takes what no other one takes."""
-        return self.flows is None and self.dscp is None
-
-    @property
-    def text(self) -> str:
-        """In words, e.g. `bulk: main, bbr; CoDel; limit 1bdp`."""
-        takes = ", ".join(self.takes) or "all others"
-        limit = "" if self.limit is None else f"; limit {self.limit}"
-        return f"{self.name}: {takes}; {self.discipline.text}{limit}"
-
-    @property
     def takes(self) -> tuple[str, ...]:
-        """What it takes, in words."""
+        """What it takes, in words; empty: what no other one takes."""
         if self.flows is not None:
             return self.flows
         return tuple(f"DSCP {dscp_text(point)}" for point in dict.fromkeys(self.dscp or ()))
+
+    def resolved(self, rate: Rate, base_rtt: Duration) -> Queue:
+        """The same with its limit in bytes; see Memory.resolved."""
+        return Queue(
+            name=self.name,
+            takes=self.takes,
+            limit_bytes=self.limit.to_bytes(rate, base_rtt) if self.limit else 0,
+            weight=self.weight or 1,
+            discipline=None if self.discipline.is_droptail else self.discipline,
+        )
 
 
 @dataclass(frozen=True)
@@ -254,120 +199,7 @@ class FlowKind:
     dscp: int | None = None
 
 
-class Queues(ContractModel):
-    """The queues of a setting, whose memory is the setting's buffer.
-
-    Attributes:
-        scheduler: Whose packet is sent next.
-        memory: How the memory is shared.
-        queues: The queues; with `strict_priority` the first is served first.
-    """
-
-    scheduler: Scheduler = "drr"
-    memory: MemorySpec = COMPLETE_SHARING
-    queues: tuple[Queue, ...]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        check_queues(self.scheduler, self.memory, self.queues)
-        return self
-
-    @property
-    def rest(self) -> int | None:
-        """Index of the queue that takes what no other one takes; None: there is none."""
-        found = (index for index, queue in enumerate(self.queues) if queue.takes_the_rest)
-        return next(found, None)
-
-    @property
-    def default(self) -> int:
-        """Index of the queue of a DSCP that is not listed; no flow has one if there is no rest."""
-        return len(self.queues) - 1 if self.rest is None else self.rest
-
-    @property
-    def by_point(self) -> dict[int, int]:
-        """Code point -> index of its queue."""
-        return {
-            point: index for index, queue in enumerate(self.queues) for point in queue.dscp or ()
-        }
-
-    @property
-    def text(self) -> str:
-        """In words, e.g. `drr (bulk 1, rest 2), complete sharing`."""
-        weighed = self.scheduler == "drr"
-        named = (f"{q.name} {q.weight or 1}" if weighed else q.name for q in self.queues)
-        return f"{self.scheduler} ({', '.join(named)}), {self.memory.text}"
-
-    @property
-    def label(self) -> str:
-        """Scheduler and policy of the memory, as a part of file names."""
-        return f"{self.scheduler}-{self.memory.label}"
-
-    def claimants(self, kind: FlowKind) -> list[int]:
-        """Indices of the queues that name a flow's group or strategy."""
-        named = {kind.strategy, kind.group}
-        return [i for i, queue in enumerate(self.queues) if named.intersection(queue.flows or ())]
-
-    def entry_of(self, kind: FlowKind) -> int:
-        """The queue of a flow's table entry; BY_DSCP: its packets say it themselves."""
-        claimed = self.claimants(kind)
-        if claimed:
-            return claimed[0]
-        return BY_DSCP if self.by_point else self.default
-
-    def queue_of(self, kind: FlowKind) -> int | None:
-        """Index of the queue that a flow's packets go to; None: no queue takes them."""
-        claimed = self.claimants(kind)
-        return claimed[0] if claimed else self.by_point.get(kind.dscp or 0, self.rest)
-
-    def with_memory(self, memory: Memory) -> Queues:
-        """The same queues with another policy of the memory."""
-        return self.model_copy(update={"memory": memory})
-
-    def program(self, rate: Rate, base_rtt: Duration) -> QueuesProgram:
-        """What a data plane is told.
-
-        Args:
-            rate: The bottleneck's, for limits in BDP.
-            base_rtt: That a BDP is taken with.
-        """
-        return QueuesProgram(
-            scheduler=self.scheduler,
-            memory=self.memory.program(rate, base_rtt),
-            queues=tuple(
-                QueueProgram(
-                    name=queue.name,
-                    takes=queue.takes,
-                    limit_bytes=queue.limit.to_bytes(rate, base_rtt) if queue.limit else 0,
-                    weight=queue.weight or 1,
-                    discipline=queue.discipline.program,
-                )
-                for queue in self.queues
-            ),
-            dscp=tuple(self.by_point.items()),
-            dscp_default=self.default,
-        )
-
-
-class MemoryProgram(DisciplineProgram):
-    """A policy of the memory as a data plane is told it: one flat JSON object.
-
-    Attributes:
-        name: Its name.
-        file: Of a user's own: its C file, as the scenario has it, or what was compiled of it.
-        limits_bytes: Of static limits: each queue's.
-        parameters: Parameters with their units.
-    """
-
-    limits_bytes: tuple[int, ...] = ()
-
-    @model_serializer
-    def _flat(self) -> JsonObject:
-        file = {"file": self.file} if self.file else {}
-        limits = {"limits_bytes": list(self.limits_bytes)} if self.limits_bytes else {}
-        return {"name": self.name, **file, **limits, **dict(self.parameters)}
-
-
-class QueueProgram(ContractModel):
+class Queue(ContractModel):
     """One of the queues, as asked for or as applied.
 
     Attributes:
@@ -385,68 +217,103 @@ class QueueProgram(ContractModel):
     weight: int = 1
     discipline: DisciplineAsked = None
 
+    @property
+    def text(self) -> str:
+        """In words, e.g. `bulk: main, bbr; CoDel; limit 60kB`."""
+        takes = ", ".join(self.takes) or "all others"
+        limit = f"; limit {Size(self.limit_bytes)}" if self.limit_bytes else ""
+        return f"{self.name}: {takes}; {(self.discipline or DROPTAIL).text}{limit}"
 
-class QueuesProgram(ContractModel):
+
+class Queues(ContractModel):
     """Several queues, as asked for or as applied.
 
     Attributes:
+        queues: The queues; with `strict_priority` the first is served first.
         scheduler: Whose packet is sent next.
         memory: How the memory is shared, which is the bottleneck's limit.
-        queues: The queues.
         dscp: Queue of each code point that is listed, where flow entries leave it to the DSCP.
-        dscp_default: Queue of the others.
+        dscp_default: Queue of the others; no flow has one if no queue takes the rest.
     """
 
+    queues: Annotated[
+        tuple[Queue, ...],
+        Needs(
+            "{value} queues, but target {of.target} has {can} ({key}){of.without_queues}; write "
+            "fewer, or " + ELSEWHERE,
+        ),
+    ]
     scheduler: Annotated[
         Scheduler,
-        Needs(
-            "schedulers",
-            "target {of.target} serves queues by {can}, not by {value} ({key}); " + ELSEWHERE,
-        ),
+        Needs("target {of.target} serves queues by {can}, not by {value} ({key}); " + ELSEWHERE),
     ]
     memory: Annotated[
-        MemoryProgram,
+        Memory,
         Needs(
-            "memory_policies",
             "queues of target {of.target} share memory by {can}, not by {value} ({key}); "
-            + ELSEWHERE,
-        ),
-    ]
-    queues: Annotated[
-        tuple[QueueProgram, ...],
-        Needs(
-            "queues",
-            "{value} queues, but target {of.target} has {can} ({key}); write fewer, or "
             + ELSEWHERE,
         ),
     ]
     dscp: Annotated[
         tuple[tuple[int, int], ...],
         Needs(
-            "sorts_by_dscp",
             "target {of.target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
             "`flows`, or " + ELSEWHERE,
         ),
     ] = ()
     dscp_default: int = 0
 
+    @property
+    def text(self) -> str:
+        """In words, e.g. `drr (bulk 1, rest 2), complete sharing`."""
+        weighed = self.scheduler == "drr"
+        named = (f"{q.name} {q.weight}" if weighed else q.name for q in self.queues)
+        return f"{self.scheduler} ({', '.join(named)}), {self.memory.text}"
+
+    @property
+    def label(self) -> str:
+        """Scheduler and policy of the memory, as a part of file names."""
+        return f"{self.scheduler}-{self.memory.label}"
+
+    def claimants(self, kind: FlowKind) -> list[int]:
+        """Indices of the queues that name a flow's group or strategy."""
+        named = {kind.strategy, kind.group}
+        return [i for i, queue in enumerate(self.queues) if named.intersection(queue.takes)]
+
+    def entry_of(self, kind: FlowKind) -> int:
+        """The queue of a flow's table entry; BY_DSCP: its packets say it themselves."""
+        claimed = self.claimants(kind)
+        if claimed:
+            return claimed[0]
+        return BY_DSCP if self.dscp else self.dscp_default
+
+    def queue_of(self, kind: FlowKind) -> int | None:
+        """Index of the queue that a flow's packets go to; None: no queue takes them."""
+        claimed = self.claimants(kind)
+        if claimed:
+            return claimed[0]
+        rest = None if self.queues[self.dscp_default].takes else self.dscp_default
+        return dict(self.dscp).get(kind.dscp or 0, rest)
+
     def told(self, seed: int) -> JsonObject:
-        """What a data plane of ours is told of the queues.
+        """What a data plane of ours is told.
 
         Args:
             seed: Of all that the queues' disciplines draw.
         """
         left_out = {"name", "takes"} | ({"weight"} if self.scheduler != "drr" else set())
         queues = [queue.model_dump(exclude=left_out, exclude_none=True) for queue in self.queues]
-        return {
+        of_queues = {
             "scheduler": self.scheduler,
             "memory": self.memory.model_dump(),
             "queues": queues,
             "seed": seed,
         }
+        dscp = [list(each) for each in self.dscp]
+        return {"queues": of_queues, "dscp": dscp, "dscp_default": self.dscp_default}
 
 
-def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[Queue]) -> None:
+def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpec]) -> None:
     """Refuse queues that are none.
 
     Args:
@@ -465,10 +332,14 @@ def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[Queue]) 
                 "its weight; remove it, or write `scheduler: drr`"
             )
     _check_points(queues)
-    check_shares(memory, queues, "memory")
+    if memory.name == "static" and len(memory.limits) != len(queues):
+        raise ValueError(
+            f"memory.static: {len(memory.limits)} limits for {len(queues)} queues; write one for "
+            "each"
+        )
 
 
-def _check_number(queues: Sequence[Queue]) -> None:
+def _check_number(queues: Sequence[QueueSpec]) -> None:
     if not FEWEST <= len(queues) <= MOST:
         raise ValueError(
             f"queues: there are {len(queues)}; write {FEWEST} to {MOST}, or leave the key out"
@@ -476,7 +347,7 @@ def _check_number(queues: Sequence[Queue]) -> None:
     names = [queue.name for queue in queues]
     if len(set(names)) != len(names):
         raise ValueError("queues: two have the same name; name each queue differently")
-    rest = [queue.name for queue in queues if queue.takes_the_rest]
+    rest = [queue.name for queue in queues if not queue.takes]
     if len(rest) > 1:
         raise ValueError(
             f"queues: {' and '.join(rest)} have neither flows nor dscp; only one queue can take "
@@ -484,7 +355,7 @@ def _check_number(queues: Sequence[Queue]) -> None:
         )
 
 
-def _check_points(queues: Sequence[Queue]) -> None:
+def _check_points(queues: Sequence[QueueSpec]) -> None:
     """Each code point and each name is one queue's."""
     for key in ("dscp", "flows"):
         owners: dict[int | str, str] = {}
@@ -499,38 +370,22 @@ def _check_points(queues: Sequence[Queue]) -> None:
                 owners[what] = queue.name
 
 
-def check_shares(memory: Memory, queues: Sequence[Queue], where: str) -> None:
-    """Static limits are one for each queue.
-
-    Args:
-        memory: The policy.
-        queues: The queues.
-        where: Its key.
-
-    Raises:
-        ValueError: They are more or fewer.
-    """
-    if memory.static is not None and len(memory.static) != len(queues):
-        raise ValueError(
-            f"{where}.static: {len(memory.static)} limits for {len(queues)} queues; write one for "
-            "each"
-        )
-
-
-def check_limits(queues: Queues, rate: Rate, base_rtt: Duration, where: str) -> None:
+def check_limits(
+    queues: Sequence[QueueSpec], memory: Memory, rate: Rate, base_rtt: Duration
+) -> None:
     """Every limit has room for a packet.
 
     Args:
         queues: The queues.
+        memory: How they share the memory.
         rate: The bottleneck's.
         base_rtt: That a BDP is taken with.
-        where: The key of the memory's policy.
 
     Raises:
         ValueError: One has not.
     """
-    limits = [(f"bottleneck.queues.{i}.limit", q.limit) for i, q in enumerate(queues.queues)]
-    limits += [(f"{where}.static.{i}", each) for i, each in enumerate(queues.memory.static or ())]
+    limits = [(f"bottleneck.queues.{i}.limit", q.limit) for i, q in enumerate(queues)]
+    limits += [(f"bottleneck.memory.static.{i}", each) for i, each in enumerate(memory.limits)]
     for key, limit in limits:
         size = PACKET_BYTES if limit is None else limit.to_bytes(rate, base_rtt)
         if size < PACKET_BYTES:

@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
+from .sweep import called, combinations, varied
 
 
 class Scenario(ScenarioKeys):
@@ -16,5 +17,9 @@ class Scenario(ScenarioKeys):
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
-        check_scenario(self)
+        for values in combinations(self):
+            try:
+                check_scenario(varied(self, values))
+            except ValueError as error:
+                raise ValueError(called(str(error), self, values)) from error
         return self

@@ -22,9 +22,9 @@ from .flow_checks import (
 )
 from .flow_group import FlowGroup
 from .link_checks import check_link
-from .path_changes import check_loss, check_rtt, check_times
+from .path_changes import check_times
 from .place import MAX_FLOWS
-from .queues import FlowKind, Queues, check_limits, check_shares
+from .queues import COMPLETE_SHARING, FlowKind, Queues, QueueSpec, check_limits
 from .scenario_keys import ScenarioKeys
 from .shared import CONSTANTS
 from .traffic import OF_MIX
@@ -104,8 +104,7 @@ def _check_times(scenario: ScenarioKeys) -> None:
             f"warmup: {scenario.warmup} leaves less than {LEAST_WINDOW} of the duration "
             f"({scenario.shortest}) to measure; make it shorter"
         )
-    for start in scenario.sweep.start or (scenario.start,):
-        _check_start(scenario, start)
+    _check_start(scenario, scenario.start)
 
 
 def _check_start(scenario: ScenarioKeys, start: StartSpec) -> None:
@@ -204,13 +203,6 @@ def _check_sweep(scenario: ScenarioKeys) -> None:
         raise ValueError(
             "sweep.base_rtt: needs one flow group in the mix; remove it, or the other groups"
         )
-    for rate in scenario.sweep.rate or ():
-        if rate.bps == 0:
-            raise ValueError("sweep.rate: must be more than 0; write e.g. 100mbit")
-    for rtt in scenario.sweep.base_rtt or ():
-        check_rtt("sweep.base_rtt", rtt)
-    for loss in scenario.sweep.random_loss or ():
-        check_loss("sweep.random_loss", loss)
 
 
 def _check_buffers(scenario: ScenarioKeys) -> None:
@@ -220,63 +212,45 @@ def _check_buffers(scenario: ScenarioKeys) -> None:
             f"bottleneck.return.buffer: {back.buffer} is less than one packet; write at least "
             f"{PACKET_BYTES}B"
         )
-    swept = scenario.sweep.buffer is not None
-    key = "sweep.buffer" if swept else "bottleneck.buffer"
-    for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
-        if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
-            raise ValueError(
-                f"{key}: {buffer}: a Linux queue counts a whole train as one packet; with "
-                "`arrivals: trains` write the buffer in bytes or as bdp"
-            )
-        for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
-            for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
-                size = buffer.to_bytes(rate, rtt)
-                if size < PACKET_BYTES:
-                    raise ValueError(
-                        f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
-                        f"packet; write at least {PACKET_BYTES}B"
-                    )
+    buffer = scenario.bottleneck.buffer
+    if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
+        raise ValueError(
+            f"bottleneck.buffer: {buffer}: a Linux queue counts a whole train as one packet; with "
+            "`arrivals: trains` write the buffer in bytes or as bdp"
+        )
+    rate, rtt = scenario.bottleneck.rate, scenario.flows[0].base_rtt
+    size = buffer.to_bytes(rate, rtt)
+    if size < PACKET_BYTES:
+        raise ValueError(
+            f"bottleneck.buffer: {buffer} at {rate} and {rtt} is {size} B, less than one packet; "
+            f"write at least {PACKET_BYTES}B"
+        )
 
 
 def _check_disciplines(scenario: ScenarioKeys) -> None:
-    swept = scenario.sweep.discipline
-    key = "bottleneck.discipline" if swept is None else "sweep.discipline"
-    for discipline in swept or (scenario.bottleneck.discipline,):
-        if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
-            raise ValueError(
-                f"{key}: {discipline.name} decides packet by packet; with `arrivals: trains` "
-                "write droptail"
-            )
+    discipline = scenario.bottleneck.discipline
+    if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
+        raise ValueError(
+            f"bottleneck.discipline: {discipline.name} decides packet by packet; with `arrivals: "
+            "trains` write droptail"
+        )
 
 
 def _check_several(scenario: ScenarioKeys) -> None:
-    """Several queues: nothing is swept that they have not, and every flow has one queue."""
-    queues, sweep = scenario.bottleneck.shared, scenario.sweep
-    if queues is None:
-        if sweep.memory is not None:
-            raise ValueError(
-                "sweep.memory: is for several queues; write `bottleneck.queues`, or remove it"
-            )
+    """Several queues: every limit has room, and every flow has one queue."""
+    bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
+    queues = bottleneck.several(base_rtt)
+    if bottleneck.queues is None or queues is None:
         return
-    if sweep.discipline is not None:
-        raise ValueError(
-            "sweep.discipline: there are several queues, each with its own; sweep `memory`, or "
-            "write one queue"
-        )
-    for i, memory in enumerate(sweep.memory or ()):
-        check_shares(memory, queues.queues, f"sweep.memory.{i}")
-    _check_queue_names(scenario, queues)
+    _check_queue_names(scenario, bottleneck.queues)
     _check_covered(scenario, queues)
-    where = "bottleneck.memory" if sweep.memory is None else "sweep.memory"
-    for memory in sweep.memory or (queues.memory,):
-        for rate in sweep.rate or (scenario.bottleneck.rate,):
-            for rtt in sweep.base_rtt or (scenario.flows[0].base_rtt,):
-                check_limits(queues.with_memory(memory), rate, rtt, where)
+    memory = bottleneck.memory or COMPLETE_SHARING
+    check_limits(bottleneck.queues, memory, bottleneck.rate, base_rtt)
 
 
-def _check_queue_names(scenario: ScenarioKeys, queues: Queues) -> None:
+def _check_queue_names(scenario: ScenarioKeys, queues: tuple[QueueSpec, ...]) -> None:
     known = [*scenario.ccas, *(group.name for group in scenario.flows)]
-    for index, queue in enumerate(queues.queues):
+    for index, queue in enumerate(queues):
         for name in queue.flows or ():
             if name not in known:
                 raise ValueError(

@@ -17,7 +17,14 @@ from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name
 from .path_changes import ReturnBottleneck
 from .place import KernelRelease, Place
-from .queues import COMPLETE_SHARING, MemorySpec, Queue, Queues, Scheduler, check_queues
+from .queues import (
+    COMPLETE_SHARING,
+    MemorySpec,
+    Queues,
+    QueueSpec,
+    Scheduler,
+    check_queues,
+)
 from .shared import CONSTANTS
 from .strategy import Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
@@ -59,7 +66,7 @@ class Bottleneck(AliasedModel, Admission):
     buffer: Buffer
     discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
-    queues: tuple[Queue, ...] | None = None
+    queues: tuple[QueueSpec, ...] | None = None
     scheduler: Scheduler | None = None
     memory: MemorySpec | None = None
     changes: tuple[LinkChange, ...] = ()
@@ -67,13 +74,23 @@ class Bottleneck(AliasedModel, Admission):
     policer: Policer | None = None
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
 
-    @property
-    def shared(self) -> Queues | None:
-        """The several queues; None: there is one."""
+    def several(self, base_rtt: Duration) -> Queues | None:
+        """What is asked for of several queues; None: there is one.
+
+        Args:
+            base_rtt: That a BDP is taken with.
+        """
         if self.queues is None:
             return None
-        memory = COMPLETE_SHARING if self.memory is None else self.memory
-        return Queues(scheduler=self.scheduler or "drr", memory=memory, queues=self.queues)
+        made = tuple(queue.resolved(self.rate, base_rtt) for queue in self.queues)
+        points = {point: i for i, queue in enumerate(self.queues) for point in queue.dscp or ()}
+        return Queues(
+            queues=made,
+            scheduler=self.scheduler or "drr",
+            memory=(self.memory or COMPLETE_SHARING).resolved(self.rate, base_rtt),
+            dscp=tuple(points.items()),
+            dscp_default=next((i for i, q in enumerate(made) if not q.takes), len(made) - 1),
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -101,7 +118,7 @@ def _check_queues(bottleneck: Bottleneck) -> None:
         raise ValueError(
             "arrivals: several queues take frame by frame; write `arrivals: frames`, or one queue"
         )
-    memory = COMPLETE_SHARING if bottleneck.memory is None else bottleneck.memory
+    memory = bottleneck.memory or COMPLETE_SHARING
     check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 

@@ -2,84 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from .disciplines import DisciplineAsked
-from .limit import Admission, Arrivals, LimitCounts, QueuedLine
+from .disciplines import DROPTAIL, Choice, DisciplineAsked
+from .limit import Admission, LimitCounts, QueuedLine, ReturnLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
-from .line import Line
-from .link_changes import LinkEvents, LinkProgram
-from .model import ELSEWHERE, ContractModel, Needs
-from .path_program import PathProgram, ReturnProgram
-from .queues import QueuesProgram, Scheduler
+from .link_changes import ChangingLine
+from .model import ELSEWHERE, ContractModel, JsonObject, Needs
+from .queues import MOST, Queues
+
+Possible = bool | int | tuple[str, ...]
+"""What a target can do of a field of a lane."""
 
 
-class LaneLine(Admission, QueuedLine):
-    """The line of a lane and its queue, wherever they are described: asked for, told, applied.
+class Lane(Admission, ChangingLine):
+    """A lane: what is asked of a target, what it is told, and what it applied.
 
     Attributes:
         back: A bottleneck on the way back; None: no queue is there.
+        discipline: The queue's discipline; None: drop-tail.
+        queues: Several queues, whose memory is the limit; None: one queue.
     """
 
     back: Annotated[
-        ReturnProgram | None,
+        ReturnLine | None,
         Needs(
-            "return_queue",
             "bottleneck.return: target {of.target} has no queue on the way back; remove it, or "
             + ELSEWHERE,
         ),
         Field(exclude_if=lambda told: told is None),
     ] = None
-
-
-class TargetLine(LaneLine):
-    """The same as a target is asked for it, or has it.
-
-    Attributes:
-        discipline: The queue's discipline; None: drop-tail.
-        queues: Several queues, whose memory is the limit; None: one queue.
-    """
-
     discipline: DisciplineAsked = None
-    queues: Annotated[
-        QueuesProgram | None,
-        Needs(
-            "several_queues",
-            "target {of.target} has one queue behind its line ({key}){of.why_one_queue}; "
-            + ELSEWHERE,
-        ),
-    ] = None
+    queues: Queues | None = None
 
-
-class BottleneckProgram(TargetLine):
-    """The intent for one lane.
-
-    Attributes:
-        link: What happens to the link in mid-trial, and a policer; None: nothing.
-    """
-
-    link: LinkProgram | None = None
-
-    @property
-    def is_scheduled(self) -> bool:
-        """Whether it changes at times after the start."""
-        return self.link is not None and self.link.is_scheduled
+    def told(self) -> JsonObject:
+        """What a data plane is told of one queue and its line, whatever happens to them."""
+        told = self.model_dump(include=_TOLD, exclude_none=True)
+        if self.discipline is not None and not self.discipline.is_droptail:
+            told["discipline"] = self.discipline.model_dump()
+        return told
 
     def applied(self, **otherwise: Any) -> Applied:
         """What a target does that does all of it, but for what it does otherwise."""
-        does = {name: getattr(self, name) for name in TargetLine.model_fields}
+        does = {name: getattr(self, name) for name in Lane.model_fields}
         does["limit_counts"] = self.limit_counts or "system"
-        if self.link is not None:
-            does |= {name: getattr(self.link, name) for name in LinkEvents.model_fields}
+        if self.discipline == DROPTAIL:
+            does["discipline"] = None
         does |= otherwise
         return Applied(buffer_bytes=does["limit"].in_bytes, **does)
 
 
-class Applied(TargetLine, LinkEvents):
+_TOLD = {*QueuedLine.model_fields, *Admission.model_fields}
+
+
+class Applied(Lane):
     """What the target really does.
 
     Attributes:
@@ -95,10 +76,32 @@ class Applied(TargetLine, LinkEvents):
     slot_bytes: int = 0
     detail: str = ""
 
-    @property
-    def line(self) -> Line:
-        """The line that the target really made."""
-        return self.line_from(self.rate_bps)
+
+PLAIN_LANE: Final[dict[str, Possible]] = {
+    "unit": ("bytes",),
+    "arrivals": ("frames",),
+    "limit_counts": ("system",),
+    "discipline": ("droptail",),
+    "queues": 1,
+}
+"""One queue, drop-tail in bytes."""
+
+
+def _every(model: type[BaseModel]) -> Iterator[tuple[str, Possible]]:
+    """What there is of each field of a lane that not every target has."""
+    for name, info in model.model_fields.items():
+        kinds = [info.annotation, *get_args(info.annotation)]
+        values = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
+        models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if any(isinstance(each, Needs) for each in info.metadata):
+            named = next((tuple(kind.KINDS) for kind in models if issubclass(kind, Choice)), ())
+            yield name, values or named or True
+        for kind in models:
+            yield from _every(kind)
+
+
+EVERY_LANE: Final = {**dict(_every(Lane)), "queues": MOST, "file": True}
+"""All that there is; `file`: disciplines and policies of the user's own."""
 
 
 class TimeBounds(ContractModel):
@@ -126,23 +129,13 @@ class Capabilities(ContractModel):
         target: Name of the target.
         lanes: Lanes side by side.
         flows: Flow table entries over all lanes.
-        limit_units: Units that a limit can be enforced in.
+        lane: What a lane can be, by the names of its fields: the values that are possible, the
+            highest number of them, or whether it can be had at all. Of `limit_counts` the first is
+            what it does unless the scenario says.
         max_rate_bps: Highest rate of a lane in bit/s.
         max_buffer_bytes: Largest buffer of a lane in bytes.
         postcards: Ways of keeping postcards.
-        arrivals: What its queue can admit or drop as one.
-        limit_counts: Until when its packets can count against the limit; first, what it does
-            unless the scenario says.
-        disciplines: Names of its queue's disciplines.
-        own_disciplines: Whether it loads a user's own, and policies of the memory.
-        queues: The most queues behind the line.
-        schedulers: How it can serve several queues.
-        memory_policies: How several queues can share its memory.
-        sorts_by_dscp: Whether a packet's DSCP can choose its queue.
-        return_queue: Whether it has a bottleneck on the way back.
-        without_queues: Why it has one queue alone, and what to do; empty: it has more.
-        link_changes: Whether its link can change in mid-trial, or follow a trace.
-        policer: Whether it can have a policer in front of its queue.
+        without_queues: Why it has one queue alone, as the rest of a refusal; empty: it has more.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -168,21 +161,10 @@ class Capabilities(ContractModel):
     target: str
     lanes: int
     flows: int
-    limit_units: tuple[Literal["bytes", "packets", "cells"], ...]
+    lane: dict[str, Possible]
     max_rate_bps: int
     max_buffer_bytes: int
-    arrivals: tuple[Arrivals, ...] = ("frames",)
-    limit_counts: tuple[LimitCounts, ...] = ("system",)
-    disciplines: tuple[str, ...] = ("droptail",)
-    own_disciplines: bool = False
-    queues: int = 1
-    schedulers: tuple[Scheduler, ...] = ()
-    memory_policies: tuple[str, ...] = ()
-    sorts_by_dscp: bool = False
-    return_queue: bool = False
     without_queues: str = ""
-    link_changes: bool = False
-    policer: bool = False
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0
@@ -198,15 +180,10 @@ class Capabilities(ContractModel):
     traffic_manager: str = ""
     limit_detail: str = ""
 
-    @property
-    def several_queues(self) -> bool:
-        """Whether there can be more than one queue behind the line."""
-        return self.queues > 1
-
-    @property
-    def why_one_queue(self) -> str:
-        """Why not, as the rest of a refusal."""
-        return f": {self.without_queues}" if self.without_queues else ""
+    def names(self, field: str) -> tuple[str, ...]:
+        """The values that a field of a lane can have."""
+        possible = self.lane.get(field)
+        return possible if isinstance(possible, tuple) else ()
 
 
 @dataclass(frozen=True)
@@ -221,7 +198,7 @@ class GroupDelay:
         jitter_ns: Each host takes up to so much to process a frame.
         receivers_wait: The receivers read at intervals, so that what they take to answer is the
             scenario's; else it is the machine's, and the data plane gives it back.
-        forward: What the forward path does besides; None: nothing.
+        forward: What the forward path does besides, in the words of the control socket.
         back: What the return path does besides.
     """
 
@@ -231,13 +208,13 @@ class GroupDelay:
     seed: int
     jitter_ns: int = 0
     receivers_wait: bool = False
-    forward: PathProgram | None = None
-    back: PathProgram | None = None
+    forward: JsonObject = field(default_factory=dict)
+    back: JsonObject = field(default_factory=dict)
 
     @property
     def is_scheduled(self) -> bool:
         """Whether it changes at times after the start."""
-        return any(way is not None and bool(way.changes) for way in (self.forward, self.back))
+        return "changes" in self.forward or "changes" in self.back
 
 
 @dataclass(frozen=True)
@@ -269,7 +246,7 @@ class LaneProgram:
 
     Attributes:
         lane: The lane.
-        bottleneck: Rate and limit.
+        bottleneck: What it is to be.
         delays: The delay line of each flow group.
         flows: The flow table entries; ids are consecutive.
         seed: Of everything random on the lane's machine, where that can be set.
@@ -277,7 +254,7 @@ class LaneProgram:
     """
 
     lane: int
-    bottleneck: BottleneckProgram
+    bottleneck: Lane
     delays: tuple[GroupDelay, ...]
     flows: tuple[FlowEntry, ...]
     seed: int = 0

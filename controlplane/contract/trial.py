@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from .course import StartSpec, WindowSpec
-from .disciplines import DROPTAIL, Discipline, DisciplineSpec
-from .link_changes import LinkProgram
+from .disciplines import DROPTAIL, Discipline
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
 from .model import ContractModel
-from .queues import Queues, QueuesProgram
-from .target import Applied, BottleneckProgram, LaneLine
-from .units import Duration, Rate, bytes_in_flight
+from .target import Applied, Lane
+from .units import bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
 """What of a socket can hold a flow back."""
@@ -26,8 +24,8 @@ Kind = tuple[int, str]
 """Group and strategy: flows of one kind are alike."""
 
 
-class Setting(LaneLine):
-    """One combination of the swept values: the lane that is asked for.
+class Setting(Lane):
+    """One combination of the swept values: the lane that is asked for, and what is around it.
 
     Attributes:
         label: Part of the trial ids, e.g. `b2bdp` or `c50mbit-b1MB`.
@@ -38,11 +36,9 @@ class Setting(LaneLine):
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
-        discipline: The queue's discipline (None: drop-tail, which is not swept).
-        queues: Several queues, whose memory is the buffer (None: one queue).
+        swept: Other swept keys of the scenario, and their values as written.
         rtt_range_ns: The shortest and the longest round trip without queues, where paths change
             or jitter (None: base RTTs say).
-        link: What happens to the link in mid-trial, and a policer (None: nothing).
     """
 
     label: str
@@ -53,23 +49,12 @@ class Setting(LaneLine):
     random_loss_ppb: int | None = None
     kernel: str = ""
     start: StartSpec | None = None
-    discipline: DisciplineSpec | None = None
-    queues: Queues | None = None
+    swept: Annotated[dict[str, Any], Field(exclude_if=lambda told: not told)] = Field(
+        default_factory=dict
+    )
     rtt_range_ns: Annotated[tuple[int, int] | None, Field(exclude_if=lambda told: told is None)] = (
         None
     )
-    link: Annotated[LinkProgram | None, Field(exclude_if=lambda told: told is None)] = None
-
-    @property
-    def program(self) -> BottleneckProgram:
-        """What is asked of the target."""
-        line = {name: getattr(self, name) for name in LaneLine.model_fields}
-        return BottleneckProgram(
-            **line,
-            discipline=self.queue.program,
-            queues=self.queues_program,
-            link=self.link,
-        )
 
     @property
     def shortest_rtt_ns(self) -> int:
@@ -82,16 +67,9 @@ class Setting(LaneLine):
         return max(self.base_rtt_ns) if self.rtt_range_ns is None else self.rtt_range_ns[1]
 
     @property
-    def most_rate_bps(self) -> int:
-        """The highest rate of a trial."""
-        return self.rate_bps if self.link is None else self.link.line_from(self.rate_bps).most_bps
-
-    @property
     def most_buffer_bytes(self) -> int:
         """The largest buffer of a trial."""
-        if self.link is None or not self.link.changes:
-            return self.buffer_bytes
-        return max(self.buffer_bytes, *(state.limit_bytes for state in self.link.changes))
+        return max(self.buffer_bytes, *(state.limit_bytes for state in self.changes), 0)
 
     @property
     def queue(self) -> Discipline:
@@ -114,11 +92,10 @@ class Setting(LaneLine):
         return self.queue.text if self.queues is None else self.queues.text
 
     @property
-    def queues_program(self) -> QueuesProgram | None:
-        """What a target is asked of several queues."""
-        if self.queues is None:
-            return None
-        return self.queues.program(Rate(self.rate_bps), Duration(self.base_rtt_ns[0]))
+    def swept_text(self) -> str:
+        """Other swept keys of the bottleneck in words, e.g. `scheduler drr`; often empty."""
+        named = ((key.removeprefix("bottleneck."), value) for key, value in self.swept.items())
+        return ", ".join(f"{key} {value}" for key, value in named)
 
     @property
     def largest_window_bytes(self) -> int:
@@ -389,8 +366,7 @@ class TrialRecord(ContractModel):
     Attributes:
         format: Version of this layout.
         id: Trial id, `<setting>-<mix>-r<repetition>-a<attempt>`.
-        setting: What was asked for.
-        requested: What was asked of the target.
+        setting: What was asked for, of the target and around it.
         applied: What the target really did.
         mix: Flows of each strategy in each group.
         repetition: Which repetition of this setting and mix.
@@ -434,7 +410,6 @@ class TrialRecord(ContractModel):
     format: Literal[2] = TRIAL_FORMAT
     id: str
     setting: Setting
-    requested: BottleneckProgram
     applied: Applied
     mix: Mix
     repetition: int

@@ -303,6 +303,12 @@ class Frequency(Quantity):
         return _plain(Decimal(self.micro) / Decimal(10**6)) + "/s"
 
 
+def base_units(**named: Quantity | None) -> dict[str, int]:
+    """Quantities of one number as machines have them, e.g. `rate_bps`; those that are given."""
+    given = {name: value for name, value in named.items() if value is not None}
+    return {f"{name}_{unit}": n for name, value in given.items() for unit, n in vars(value).items()}
+
+
 BufferUnit = Literal["bytes", "packets", "bdp"]
 
 

@@ -20,7 +20,6 @@ from ..contract.course import (
     most_jitter_ns,
     planned_start_ns,
 )
-from ..contract.disciplines import DISCIPLINES, IN_ORDER
 from ..contract.flow_group import FlowGroup
 from ..contract.line import Departures
 from ..contract.link_changes import losses_of
@@ -34,6 +33,7 @@ from ..contract.shared import (
     receiver_address,
     sender_address,
 )
+from ..contract.sweep import varied
 from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.trial import Setting
 from .paths import group_delays
@@ -146,10 +146,9 @@ class Attempt:
     @property
     def can_mark(self) -> bool:
         """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
-        program = self.trial.program
-        several = program.discipline is not None or program.queues is not None
-        policed = program.link is not None and program.link.policer is not None
-        return several or policed or any(flow.ecn for flow in self.flows)
+        lane = self.trial.setting
+        several = not lane.is_droptail or lane.policer is not None
+        return several or any(flow.ecn for flow in self.flows)
 
     @property
     def has_reverse(self) -> bool:
@@ -176,7 +175,7 @@ class Attempt:
         """What the target is asked to do."""
         return LaneProgram(
             lane=self.lane,
-            bottleneck=self.trial.program,
+            bottleneck=self.trial.setting,
             delays=group_delays(
                 self.scenario,
                 self.trial.setting,
@@ -208,11 +207,12 @@ def make_attempt(
 ) -> Attempt:
     """Decide an attempt: its seed is the scenario's, hashed with the trial id.
 
-    Its scenario is the one that it is asked for, with the start of its setting and repetition.
+    Its scenario is the one that it is asked for, with the start of its setting and repetition, and
+    what else is swept and not said by the setting.
     """
     starts = scenario.starts(trial.setting.start)
     start = starts[trial.repetition % len(starts)]
-    scenario = scenario.model_copy(update={"start": start})
+    scenario = varied(scenario, {"start": start, **trial.setting.swept})
     seed = derive(scenario.seed, trial.attempt_id(number))
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)
@@ -352,13 +352,11 @@ def overtaken_for_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     (dualpi2's classic queue); what a user's own discipline does is not known. One of several queues
     may wait as long as others have packets.
     """
-    discipline, setting = trial.program.discipline, trial.setting
-    if setting.queues is not None:
-        return scenario.longest.ns + drain_ns(scenario, trial)
-    if discipline is None or discipline.name in IN_ORDER:
+    setting = trial.setting
+    if setting.queues is None and setting.queue.is_in_order:
         return 0
     longest_ns = scenario.longest.ns + drain_ns(scenario, trial)
-    if discipline.name not in DISCIPLINES:
+    if setting.queues is not None or setting.queue.file:
         return longest_ns
     flows = scenario.most_flows
     empties_ns = emptied_ns(scenario, setting)
@@ -370,12 +368,11 @@ def emptied_ns(scenario: Scenario, setting: Setting) -> int:
 
     A full queue may also come to wait for the slowest rate that a change has brought.
     """
-    if setting.link is None or not setting.link.is_scheduled:
+    if not setting.is_scheduled:
         return setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     end_ns, bits = scenario.longest.ns, 8 * setting.most_buffer_bytes
-    line = setting.link.line_from(setting.rate_bps)
-    times = {end_ns, *(change.at_ns for change in setting.link.changes)}
-    return max(Departures(line).leave(at, bits) - at for at in times)
+    times = {end_ns, *(change.at_ns for change in setting.changes)}
+    return max(Departures(setting.line).leave(at, bits) - at for at in times)
 
 
 def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
@@ -387,8 +384,8 @@ def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:
     queue_ns = emptied_ns(scenario, setting)
     transfers = scenario.most_flows - scenario.lasting_flows
     flows = scenario.lasting_flows + min(transfers, ENDING_TRANSFERS)
-    if trial.program.back is not None:
-        queue_ns += trial.program.back.longest_ns
+    if setting.back is not None:
+        queue_ns += setting.back.longest_ns
     return queue_ns + 2 * setting.longest_rtt_ns + DRAIN_MARGIN_NS + flows * END_NS
 
 

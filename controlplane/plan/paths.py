@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..contract.flow_group import FlowGroup
+from ..contract.model import JsonObject
 from ..contract.path_changes import PathChange, ReturnPath, Way, split_at
-from ..contract.path_program import ChangeProgram, PathProgram
 from ..contract.scenario import Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
@@ -41,8 +41,8 @@ def _group_delay(
     loss_ppb = group.random_loss.ppb if swept is None else swept
     forward_ns, reverse_ns = split_at(group, rtt_ns, None)
     changes = _changes(group, rtt_ns, loss_ppb, losses)
-    back = tuple(ChangeProgram(at_ns=at, delay_ns=ns[1], loss_ppb=0) for at, ns, _ in changes)
-    there = tuple(ChangeProgram(at_ns=at, delay_ns=ns[0], loss_ppb=ppb) for at, ns, ppb in changes)
+    there = [{"at_ns": at, "delay_ns": ns[0], "loss_ppb": ppb} for at, ns, ppb in changes]
+    back = [{"at_ns": at, "delay_ns": ns[1], "loss_ppb": 0} for at, ns, _ in changes]
     return GroupDelay(
         forward_ns=forward_ns,
         reverse_ns=reverse_ns,
@@ -50,8 +50,8 @@ def _group_delay(
         seed=seed,
         jitter_ns=scenario.hosts.jitter.ns,
         receivers_wait=scenario.hosts.read_interval.ns > 0,
-        forward=_program(group, there, derive(seed, "forward")),
-        back=_return_program(group.back, back if group.changes else (), derive(seed, "return")),
+        forward=_told(group, there, derive(seed, "forward")),
+        back=_told_back(group.back, back if group.changes else [], derive(seed, "return")),
     )
 
 
@@ -69,29 +69,23 @@ def _changes(
     return found
 
 
-def _program(way: Way, changes: tuple[ChangeProgram, ...], seed: int) -> PathProgram | None:
-    """None: nothing that a constant delay does not do."""
+def _told(way: Way, changes: list[JsonObject], seed: int) -> JsonObject:
+    """In the words of the control socket; empty: nothing that a constant delay does not do."""
     parts = {
         "jitter": way.jitter and way.jitter.told,
-        "reorder": way.reorder and way.reorder.told,
+        "reorder": way.reorder and way.reorder.model_dump(),
         "gilbert": way.loss and way.loss.gilbert.told,
     }
-    impairments = {
-        name: {**told, "seed": derive(seed, name)} for name, told in parts.items() if told
+    told: JsonObject = {
+        name: {**part, "seed": derive(seed, name)} for name, part in parts.items() if part
     }
-    if not changes and not impairments:
-        return None
-    return PathProgram(changes=changes, impairments=impairments)
+    return told | ({"changes": changes} if changes else {})
 
 
-def _return_program(
-    way: ReturnPath, changes: tuple[ChangeProgram, ...], seed: int
-) -> PathProgram | None:
+def _told_back(way: ReturnPath, changes: list[JsonObject], seed: int) -> JsonObject:
     """Independent loss on the way back is a state that never becomes bad."""
-    program = _program(way, changes, seed)
-    if not way.random_loss.ppb:
-        return program
-    never = {"p_ppb": 0, "r_ppb": 0, "loss_bad_ppb": 0, "loss_good_ppb": way.random_loss.ppb}
-    other = program or PathProgram()
-    alone = {**other.impairments, "gilbert": {**never, "seed": derive(seed, "loss")}}
-    return PathProgram(changes=other.changes, impairments=alone)
+    told = _told(way, changes, seed)
+    if way.random_loss.ppb:
+        never = {"p_ppb": 0, "r_ppb": 0, "loss_bad_ppb": 0, "loss_good_ppb": way.random_loss.ppb}
+        told["gilbert"] = {**never, "seed": derive(seed, "loss")}
+    return told

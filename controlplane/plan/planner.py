@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..contract.errors import ConfigError, TargetError
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
 from ..contract.scenario import Scenario
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, Capabilities, Lane
 from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
 from ..contract.units import Duration, Rate, Size
@@ -29,7 +29,7 @@ from .estimates import (
 from .refusals import refusals
 from .sweep import mix_label, scenario_mixes, scenario_settings
 
-Resolve = Callable[[BottleneckProgram], Applied]
+Resolve = Callable[[Lane], Applied]
 """Says what the target would really do."""
 
 Expect = Callable[[Scenario, Sequence[Setting], int], ExpectedSearch]
@@ -105,7 +105,7 @@ def _expected(
     expected = {}
     for setting in settings:
         try:
-            expected[setting.label] = resolve(setting.program)
+            expected[setting.label] = resolve(setting)
         except (ConfigError, TargetError) as error:
             where = f"{scenario.name}: setting {setting.label}"
             raise ConfigError(f"{where}: {error.message}") from error
@@ -185,7 +185,7 @@ def _check_setting(
             f"{where}: a buffer of {Size(setting.most_buffer_bytes)} is more than target "
             f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
         )
-    for refusal in refusals(setting.program, capabilities):
+    for refusal in refusals(setting, capabilities):
         raise ConfigError(f"{where}: {refusal}")
     _check_slowness(where, scenario, setting)
     if setting.kernel and not capabilities.isolated:

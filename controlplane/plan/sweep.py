@@ -4,58 +4,53 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..contract.course import start_label
+from ..contract.disciplines import file_label
 from ..contract.errors import ConfigError
 from ..contract.harm import HarmMixes
 from ..contract.limit import Admission, Limit
-from ..contract.link_checks import link_program
+from ..contract.link_checks import link_events
 from ..contract.path_changes import rtt_range_ns
 from ..contract.scenario import Scenario
 from ..contract.scenario_keys import Bottleneck
-from ..contract.sweep import MixSpec, PairMixes
+from ..contract.sweep import MixSpec, PairMixes, Values, combinations, varied
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import bdp_bytes
 
 MAX_MIXES = 20_000
 
 
-class Swept(NamedTuple):
-    """A key of a sweep.
-
-    Attributes:
-        path: Where its values go in the scenario.
-        label: A value as a part of the setting's label.
-    """
-
-    path: tuple[str, ...]
-    label: Callable[[Any], str] = str
-
-
-SWEPT = {
-    "start": Swept(("start",), start_label),
-    "memory": Swept(("bottleneck", "memory")),
-    "discipline": Swept(("bottleneck", "discipline")),
-    "kernel": Swept(("kernel",), "v{}".format),
-    "rate": Swept(("bottleneck", "rate"), "c{}".format),
-    "base_rtt": Swept(("flows", "base_rtt"), "t{}".format),
-    "random_loss": Swept(("flows", "random_loss"), lambda loss: f"l{loss}".replace("%", "pct")),
-    "buffer": Swept(("bottleneck", "buffer"), "b{}".format),
+LABELS: dict[str, Callable[[Any], str]] = {
+    "start": start_label,
+    "memory": str,
+    "discipline": str,
+    "kernel": "v{}".format,
+    "rate": "c{}".format,
+    "base_rtt": "t{}".format,
+    "random_loss": lambda loss: f"l{loss}".replace("%", "pct"),
+    "buffer": "b{}".format,
 }
-"""What a sweep varies, in the order of labels; a buffer is always in them."""
+"""A value of a sweep's key as a part of the setting's label."""
 
 
 def scenario_settings(scenario: Scenario) -> list[Setting]:
-    """Every combination of what is swept."""
-    given = {key: getattr(scenario.sweep, key) for key in SWEPT}
-    given["buffer"] = given["buffer"] or (scenario.bottleneck.buffer,)
-    swept = {key: values for key, values in given.items() if values is not None}
-    return [
-        _setting(scenario, dict(zip(swept, values, strict=True)))
-        for values in itertools.product(*swept.values())
-    ]
+    """Every combination of what is swept.
+
+    Raises:
+        ConfigError: Two of them would have one name.
+    """
+    settings = [_setting(varied(scenario, each), each) for each in combinations(scenario)]
+    label, times = Counter(setting.label for setting in settings).most_common(1)[0]
+    if times > 1:
+        raise ConfigError(
+            f"{scenario.name}: sweep.bottleneck: two settings would be called {label}; write "
+            "values that differ in letters, digits, `.`, `_` or `-`"
+        )
+    return settings
 
 
 def scenario_mixes(scenario: Scenario) -> list[Mix]:
@@ -101,48 +96,45 @@ def mix_label(scenario: Scenario, mix: Mix) -> str:
     return "k" + "_".join(groups) + ("" if running == scenario.total_flows else f"of{running:02d}")
 
 
-def _setting(scenario: Scenario, swept: Mapping[str, Any]) -> Setting:
+def _setting(scenario: Scenario, values: Values) -> Setting:
     """One setting.
 
     Args:
-        scenario: The scenario.
-        swept: Its value of each swept key.
+        scenario: With the values.
+        values: Of each swept key.
     """
-    for key, value in swept.items():
-        scenario = _with(scenario, SWEPT[key].path, value)
     bottleneck = scenario.bottleneck
     rtt_ns = tuple(group.base_rtt.ns for group in scenario.flows)
     size = bottleneck.buffer.to_bytes(bottleneck.rate, scenario.flows[0].base_rtt)
     limit = _limit(bottleneck, size)
-    is_plain = bottleneck.discipline.is_droptail and "discipline" not in swept
+    is_plain = bottleneck.discipline.is_droptail and "discipline" not in values
     return Setting(
-        label="-".join(SWEPT[key].label(value) for key, value in swept.items()),
+        label="-".join(_label(key, value) for key, value in values.items()),
         rate_bps=bottleneck.rate.bps,
         limit=limit,
         overhead_bytes=bottleneck.overhead.bytes,
         **{name: getattr(bottleneck, name) for name in Admission.model_fields},
-        back=bottleneck.return_ and bottleneck.return_.program(bottleneck.overhead.bytes),
+        **link_events(scenario, limit),
+        back=bottleneck.return_ and bottleneck.return_.line(bottleneck.overhead.bytes),
+        discipline=None if is_plain else bottleneck.discipline,
+        queues=bottleneck.several(scenario.flows[0].base_rtt),
         buffer_bytes=size,
         buffer_label=str(bottleneck.buffer),
         buffer_bdp=size / bdp_bytes(bottleneck.rate, scenario.flows[0].base_rtt),
         base_rtt_ns=rtt_ns,
-        random_loss_ppb=scenario.flows[0].random_loss.ppb if "random_loss" in swept else None,
+        random_loss_ppb=scenario.flows[0].random_loss.ppb if "random_loss" in values else None,
         kernel=scenario.kernel or "",
-        start=swept.get("start"),
-        discipline=None if is_plain else bottleneck.discipline,
-        queues=bottleneck.shared,
+        start=values.get("start"),
+        swept={key: value for key, value in values.items() if key not in LABELS},
         rtt_range_ns=rtt_range_ns(scenario.flows, rtt_ns),
-        link=link_program(scenario, limit),
     )
 
 
-def _with(model: Any, path: Sequence[str], value: object) -> Any:
-    """A part of a scenario with another value at a path; a list has it in each of its entries."""
-    if not path:
-        return value
-    if isinstance(model, tuple):
-        return tuple(_with(part, path, value) for part in model)
-    return model.model_copy(update={path[0]: _with(getattr(model, path[0]), path[1:], value)})
+def _label(key: str, value: Any) -> str:
+    """A value as a part of the setting's label; of any key of the bottleneck, with its name."""
+    if key in LABELS:
+        return LABELS[key](value)
+    return file_label(f"{key.removeprefix('bottleneck.')}{value}")
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:

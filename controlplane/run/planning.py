@@ -109,7 +109,7 @@ def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
 
     Empty where the target is given no more than the plan says.
     """
-    programs = {trial.setting.label: trial.program for trial in plan.trials}
+    programs = {trial.setting.label: trial.setting for trial in plan.trials}
     parts = {"every lane": list(preview(testbed))}
     parts |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
     return {part: lines for part, lines in parts.items() if lines}

@@ -6,6 +6,7 @@ import logging
 
 from ..contract.messages.flows import GeneratorTotals
 from ..contract.model import JsonObject
+from ..contract.target import Applied
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority
 from ..store.digests import digest_trial
@@ -33,7 +34,6 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
     return TrialRecord(
         id=attempt.id,
         setting=attempt.trial.setting,
-        requested=attempt.trial.program,
         applied=measured.applied,
         mix=attempt.trial.mix,
         repetition=attempt.trial.repetition,
@@ -77,20 +77,21 @@ def _end_ns(measured: TrialMeasurement) -> int:
     return max(flow.end_ns or 0 for flow in measured.sender.flows)
 
 
-RARE = ("discipline", "queues", "changes", "trace", "policer")
-"""What is named in a trial's facts only where it is there: digests of other trials stay."""
+ALWAYS = ("overhead_bytes", "arrivals", "slot_bytes", "detail")
+"""What is named in a trial's facts even where it is the default."""
 
 
 def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it.
 
-    What a limit counts, a discipline and several queues are named only where they are not what
-    every limit once counted, drop-tail and one.
+    Of what was applied other defaults are left out: a new key changes no digest of trials without.
     """
-    late = {"lateness"}
-    applied = measured.applied
-    usual = {"limit_counts"} if applied.limit_counts == "system" else set[str]()
-    usual |= {name for name in RARE if not getattr(applied, name)}
+    late, applied = {"lateness"}, measured.applied
+    usual = {
+        name
+        for name, field in Applied.model_fields.items()
+        if name not in ALWAYS and getattr(applied, name) == field.default
+    }
     return {
         "applied": applied.model_dump(mode="json", exclude=usual),
         "ready": [flow.model_dump(mode="json") for flow in measured.ready],

@@ -50,12 +50,12 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
         raise ConfigError(
             f"{scenario.name}: bottleneck.queues: a replay has one queue; use a scenario without"
         )
-    if settings[0].link is not None:
+    if not settings[0].is_plain:
         raise ConfigError(
             f"{scenario.name}: bottleneck: a capture has no common start, from which changes, a "
             "trace or a policer would count; use a scenario without"
         )
-    program = loadable_bottleneck(settings[0].program, find_disciplines(scenario))
+    program = loadable_bottleneck(settings[0], find_disciplines(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
         return _into(capture, replay_config(spec(), program), made)

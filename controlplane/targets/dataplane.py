@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..contract.disciplines import DisciplineProgram
+from ..contract.disciplines import Discipline
 from ..contract.errors import TargetError
-from ..contract.link_changes import LinkProgram
+from ..contract.limit import Admission, QueuedLine
 from ..contract.messages.dataplane import (
-    AppliedProgram,
     BottleneckCounters,
     Counters,
     DisturbanceTotals,
@@ -28,14 +28,13 @@ from ..contract.messages.dataplane import (
 )
 from ..contract.messages.message import Message, read_message
 from ..contract.model import JsonObject
-from ..contract.path_program import PathProgram
-from ..contract.queues import QueuesProgram
+from ..contract.queues import Queues
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, FlowEntry, LaneLine, LaneProgram, TelemetryPlan
+from ..contract.target import Applied, FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
-from .base import DataPlaneHost, DataPlaneSite, TargetProcess, TelemetryStream
+from .base import DataPlaneHost, DataPlaneSite, Target, TargetProcess, TelemetryStream
 
 READY_TIMEOUT_S = 60.0
 WRITTEN_TIMEOUT_S = 120.0
@@ -104,30 +103,31 @@ class RunningDataPlane:
         Returns:
             What it really does.
         """
-        program = lane.bottleneck.model_dump(exclude_none=True, exclude={"queues", "back", "link"})
-        asked, queues = lane.bottleneck.discipline, lane.bottleneck.queues
-        link = lane.bottleneck.link
-        if link is not None:
-            program |= link.told(str(self._write_trace(lane.lane, link)))
-        if asked is not None:
-            program["discipline"] = asked.model_dump() | {"seed": lane.seed}
+        asked, queues = lane.bottleneck, lane.bottleneck.queues
+        program = asked.told()
+        if asked.is_scheduled:
+            program["schedule"] = asked.told_schedule(str(self._write_trace(lane)))
+        if asked.policer is not None:
+            program["policer"] = asked.policer.model_dump()
+        if "discipline" in program:
+            program["discipline"]["seed"] = lane.seed
         if queues is not None:
-            program |= {
-                "queues": queues.told(lane.seed),
-                "dscp": [list(each) for each in queues.dscp],
-                "dscp_default": queues.dscp_default,
-            }
+            program |= queues.told(lane.seed)
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
-        _require_link(link, applied)
+        if (applied.policer is None) != (asked.policer is None) or (
+            asked.is_scheduled == (applied.schedule is None)
+        ):
+            raise TargetError("data plane: program: it has not applied what happens to the link")
         self._set_return(lane)
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
             entries = [_entry(entry, queues is not None) for entry in part]
             self.ask(Done, "flows", lane=lane.lane, entries=entries)
-        return lane.bottleneck.applied(
-            **{name: getattr(applied, name) for name in LaneLine.model_fields if name != "back"},
-            discipline=_named(asked, applied.discipline),
+        plain = (*QueuedLine.model_fields, *Admission.model_fields)
+        return asked.applied(
+            **{name: getattr(applied, name) for name in plain},
+            discipline=_named(asked.discipline, applied.discipline),
             queues=_named_queues(queues, applied.queues),
         )
 
@@ -137,11 +137,11 @@ class RunningDataPlane:
         if back is not None:
             self.ask(Programmed, "return", lane=lane.lane, **back.model_dump())
 
-    def _write_trace(self, lane: int, link: LinkProgram) -> Path:
+    def _write_trace(self, lane: LaneProgram) -> Path:
         """Where the data plane finds the times of a trace's opportunities."""
-        path = self._site.scratch / f"trace-{lane}.bin"
-        if link.trace is not None and link.trace.form == "opportunities":
-            times_ns = link.trace.times_ns
+        path, trace = self._site.scratch / f"trace-{lane.lane}.bin", lane.bottleneck.trace
+        if trace is not None and trace.form == "opportunities":
+            times_ns = trace.times_ns
             path.write_bytes(struct.pack(f"<{len(times_ns)}Q", *times_ns))
         return path
 
@@ -152,9 +152,8 @@ class RunningDataPlane:
             plain = {key: value for key, value in asdict(delay).items() if key not in WAYS}
             self.ask(Done, "delay", **place, **plain)
             for key, way in WAYS.items():
-                program: PathProgram | None = getattr(delay, key)
-                if program is not None:
-                    self.ask(Done, "impair", **place, way=way, **program.told())
+                if told := getattr(delay, key):
+                    self.ask(Done, "impair", **place, way=way, **told)
 
     def begin(self, lane: int, t0_ns: int) -> None:
         """Let what a lane's bottleneck and delay lines schedule begin.
@@ -242,16 +241,40 @@ class RunningDataPlane:
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
 
 
-def _named(
-    asked: DisciplineProgram | None, applied: DisciplineProgram | None
-) -> DisciplineProgram | None:
+class DataPlaneTarget(Target):
+    """A target whose bottleneck is our data plane, which one at a time is running."""
+
+    @abstractmethod
+    def _running(self, what: str) -> RunningDataPlane:
+        """The running one; raises TargetError where there is none to do `what`."""
+
+    def begin(self, lane: int, t0_ns: int) -> None:
+        """Let what the lane's program schedules begin."""
+        self._running("begin").begin(lane, t0_ns)
+
+    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
+        """Have the lane's postcards written to a file."""
+        return self._running("telemetry").start_telemetry(lane, plan)
+
+    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
+        """Read the lane's registers and the shared counters."""
+        return self._running("counters").read_counters(lane, first_flow, flows)
+
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held the lane's frames up written to files: nothing, in virtual time."""
+        return self._running("disturbances").write_disturbances(lane, folder)
+
+    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
+        """Have what became of the queue of the lane's way back written to a file."""
+        return self._running("return_queue").write_return_queue(lane, folder)
+
+
+def _named(asked: Discipline | None, applied: Discipline | None) -> Discipline | None:
     """What was applied, by the name that was asked for: a user's own may call itself otherwise."""
     return asked and applied and applied.named(asked.name)
 
 
-def _named_queues(
-    asked: QueuesProgram | None, applied: QueuesProgram | None
-) -> QueuesProgram | None:
+def _named_queues(asked: Queues | None, applied: Queues | None) -> Queues | None:
     """The queues as applied, with the names that a data plane is not told."""
     if asked is None or applied is None:
         return None
@@ -269,14 +292,6 @@ def _named_queues(
     return asked.model_copy(
         update={"scheduler": applied.scheduler, "memory": memory, "queues": queues}
     )
-
-
-def _require_link(link: LinkProgram | None, applied: AppliedProgram) -> None:
-    """Refuse an answer that leaves something out of what happens to a link."""
-    if (link is None or link.policer is None) != (applied.policer is None) or (
-        (link is not None and link.is_scheduled) != (applied.schedule is not None)
-    ):
-        raise TargetError("data plane: program: it has not applied what happens to the link")
 
 
 def _entry(entry: FlowEntry, several: bool) -> JsonObject:

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from ..contract.disciplines import DISCIPLINES
-from ..contract.limit import Arrivals, LimitCounts
 from ..contract.messages.dataplane import (
-    Counters,
-    DisturbanceTotals,
     Done,
     Hello,
-    ReturnQueueTotals,
 )
 from ..contract.model import JsonObject
-from ..contract.queues import MOST, TITLES, Scheduler
 from ..contract.shared import CONSTANTS
 from ..contract.target import (
+    EVERY_LANE,
     Applied,
-    BottleneckProgram,
     Capabilities,
+    Lane,
     LaneProgram,
-    TelemetryPlan,
 )
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
-from .base import DataPlaneHost, Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config, launcher
+from .base import DataPlaneHost
+from .dataplane import DataPlaneTarget, RunningDataPlane, dataplane_config, launcher
 
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20
 
 
-class DpdkTarget(Target):
+class DpdkTarget(DataPlaneTarget):
     """nashbed-dataplane on a machine.
 
     Args:
@@ -60,25 +54,8 @@ class DpdkTarget(Target):
         """Program rate, limit, delay lines and flow table of a lane."""
         return self._dataplane.set_lane(lane)
 
-    def begin(self, lane: int, t0_ns: int) -> None:
-        """Let what a lane's program schedules begin."""
-        self._dataplane.begin(lane, t0_ns)
-
-    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """Have a lane's postcards written to a file."""
-        return self._dataplane.start_telemetry(lane, plan)
-
-    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
-        """Read a lane's registers and the shared counters."""
-        return self._dataplane.read_counters(lane, first_flow, flows)
-
-    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
-        """Have what held a lane's frames up written to files."""
-        return self._dataplane.write_disturbances(lane, folder)
-
-    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
-        """Have what became of the queue of a lane's way back written to a file."""
-        return self._dataplane.write_return_queue(lane, folder)
+    def _running(self, what: str) -> RunningDataPlane:
+        return self._dataplane
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""
@@ -115,27 +92,16 @@ def software_capabilities(memory_bytes: int, **others: Any) -> Capabilities:
         others: What depends on where it runs.
     """
     return Capabilities(
-        limit_units=("bytes", "packets", "cells"),
+        lane=EVERY_LANE,
         max_rate_bps=CONSTANTS.rate_bps_max,
         max_buffer_bytes=min(CONSTANTS.limit_max, memory_bytes),
-        arrivals=get_args(Arrivals),
-        limit_counts=get_args(LimitCounts),
-        disciplines=tuple(DISCIPLINES),
-        own_disciplines=True,
-        return_queue=True,
-        queues=MOST,
-        schedulers=get_args(Scheduler),
-        memory_policies=tuple(TITLES),
-        sorts_by_dscp=True,
-        link_changes=True,
-        policer=True,
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",
         **others,
     )
 
 
-def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
+def replay_config(spec: Path, bottleneck: Lane) -> JsonObject:
     """The data plane's configuration file for a replay: no ports, no socket.
 
     It has buffers for a queue full of the smallest packets, within reason.
@@ -149,5 +115,5 @@ def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
         "huge_pages": False,
         "queue_packets": buffers,
         "memory_mb": (BASE_MEMORY_BYTES + buffers * SMALL_PAGE_BYTES) // 2**20,
-        "bottleneck": bottleneck.model_dump(exclude_none=True),
+        "bottleneck": bottleneck.told(),
     }

@@ -9,7 +9,7 @@ from types import FunctionType
 
 from ..contract.errors import ConfigError
 from ..contract.plugins import WithPlugins
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, Capabilities, Lane
 from ..contract.testbed import Testbed
 from .base import Finding, Target, TargetHost
 
@@ -28,10 +28,10 @@ class TargetKind:
     """
 
     capabilities: Callable[[Testbed], Capabilities]
-    resolve: Callable[[Testbed, BottleneckProgram], Applied]
+    resolve: Callable[[Testbed, Lane], Applied]
     make: Callable[[TargetHost, Testbed], Target]
     artefact: Callable[[Testbed], str]
-    preview: Callable[[Testbed, BottleneckProgram | None], Sequence[str]] = lambda *_: ()
+    preview: Callable[[Testbed, Lane | None], Sequence[str]] = lambda *_: ()
     examine: Callable[[Testbed, Path], Sequence[Finding]] | None = None
 
 
@@ -110,12 +110,12 @@ def capabilities_of(testbed: Testbed) -> Capabilities:
     return _kind(testbed).capabilities(testbed)
 
 
-def resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
+def resolve(testbed: Testbed, program: Lane) -> Applied:
     """What a testbed's target would really do; needs no running target."""
     return _kind(testbed).resolve(testbed, program)
 
 
-def preview(testbed: Testbed, program: BottleneckProgram | None = None) -> Sequence[str]:
+def preview(testbed: Testbed, program: Lane | None = None) -> Sequence[str]:
     """What a testbed's target would be set to, as lines for a person; needs no running target.
 
     Args:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeGuard
 
 from ..contract.errors import InternalError, TargetError
-from ..contract.messages.dataplane import Counters, DisturbanceTotals, Hello, ReturnQueueTotals
+from ..contract.messages.dataplane import Hello
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan, TimeBounds
+from ..contract.target import Applied, Capabilities, LaneProgram, TimeBounds
 from ..contract.testbed import (
     BASE_MEMORY_BYTES,
     MAX_LANES,
@@ -23,8 +23,8 @@ from ..contract.testbed import (
 )
 from ..contract.units import Size, bytes_in_flight
 from ..plan.estimates import guest_packets
-from .base import DataPlaneSite, GuestHost, Target, TargetHost, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config
+from .base import DataPlaneSite, GuestHost, TargetHost
+from .dataplane import DataPlaneTarget, RunningDataPlane, dataplane_config
 from .dpdk import software_capabilities
 
 TCP = 6
@@ -44,7 +44,7 @@ its own, and those of the sink where it reads its flows at the same instant (mea
 flows: 12 to 35 us)."""
 
 
-class VirtualTarget(Target):
+class VirtualTarget(DataPlaneTarget):
     """The data plane in guests of a machine, one guest at a time.
 
     Args:
@@ -73,26 +73,6 @@ class VirtualTarget(Target):
         self.close()
         self._boot(guest_dataplane(lane), lane.seed, lane.kernel)
         return self._running("program").set_lane(lane)
-
-    def begin(self, lane: int, t0_ns: int) -> None:
-        """Let what the lane's program schedules begin."""
-        self._running("begin").begin(lane, t0_ns)
-
-    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """Have the lane's postcards written to a file."""
-        return self._running("telemetry").start_telemetry(lane, plan)
-
-    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
-        """Read the lane's registers and the shared counters."""
-        return self._running("counters").read_counters(lane, first_flow, flows)
-
-    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
-        """Have what held the lane's frames up written to files: nothing, in virtual time."""
-        return self._running("disturbances").write_disturbances(lane, folder)
-
-    def write_return_queue(self, lane: int, folder: Path) -> ReturnQueueTotals:
-        """Have what became of the queue of the lane's way back written to a file."""
-        return self._running("return_queue").write_return_queue(lane, folder)
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """End the guest: the next programming boots another one."""
@@ -166,13 +146,11 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
 def tcp_packets(lane: LaneProgram) -> int:
     """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
-    program, link = lane.bottleneck, lane.bottleneck.link
-    rate_bps = program.rate_bps if link is None else link.line_from(program.rate_bps).most_bps
-    changes = () if link is None else link.changes
-    held_bytes = max(program.limit.in_bytes, *(state.limit_bytes for state in changes), 0)
-    if program.back is not None:
-        held_bytes += program.back.limit.in_bytes
-    return guest_packets(held_bytes + bytes_in_flight(rate_bps, longest_ns))
+    asked = lane.bottleneck
+    held_bytes = max(asked.limit.in_bytes, *(state.limit_bytes for state in asked.changes), 0)
+    if asked.back is not None:
+        held_bytes += asked.back.limit.in_bytes
+    return guest_packets(held_bytes + bytes_in_flight(asked.most_rate_bps, longest_ns))
 
 
 def probe_packets(lane: LaneProgram) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.course import SettledDuration
-from ..contract.disciplines import IN_ORDER, DisciplineProgram
+from ..contract.disciplines import DROPTAIL, Discipline
 from ..contract.messages.dataplane import (
     Counters,
     DisturbanceTotals,
@@ -115,7 +115,7 @@ def _news_ns(attempt: Attempt, flow: TrialFlow) -> int:
 
     The way back may have a queue; the way there has none before the bottleneck.
     """
-    scenario, back = attempt.scenario, attempt.trial.program.back
+    scenario, back = attempt.scenario, attempt.trial.setting.back
     path_ns = longest_rtt_ns(scenario.flows[flow.group], flow.base_rtt_ns)
     queue_ns = 0 if back is None else back.longest_ns
     return path_ns + queue_ns + 2 * scenario.hosts.jitter.ns
@@ -129,12 +129,12 @@ def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | Several
     tolerance = capabilities.queue_tolerance_bytes
     if applied.queues is not None:
         in_order = [_is_in_order(queue.discipline) for queue in applied.queues.queues]
-        return SeveralDepths(tolerance, in_order, counts_sent=applied.limit_counts == "system")
+        return SeveralDepths(tolerance, in_order, counts_sent=applied.counts_sent)
     return QueueDepth(tolerance if _is_in_order(applied.discipline) else None)
 
 
-def _is_in_order(discipline: DisciplineProgram | None) -> bool:
-    return discipline is None or discipline.name in IN_ORDER
+def _is_in_order(discipline: Discipline | None) -> bool:
+    return (discipline or DROPTAIL).is_in_order
 
 
 @dataclass(frozen=True)

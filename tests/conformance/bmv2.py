@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
+from nashbed.controlplane.contract.target import FlowEntry, Lane, LaneProgram, Limit
 from nashbed.controlplane.targets.bmv2 import Bmv2Switch
 from nashbed.controlplane.targets.bmv2 import program as p4
 from numpy.typing import NDArray
@@ -217,7 +217,7 @@ def lane_program(flows: list[FlowKey], bottleneck: Bottleneck) -> LaneProgram:
     """The vector's bottleneck and flow table."""
     return LaneProgram(
         lane=0,
-        bottleneck=BottleneckProgram(
+        bottleneck=Lane(
             rate_bps=bottleneck.rate_bps,
             limit=Limit(unit="bytes", value=bottleneck.limit),
             overhead_bytes=bottleneck.overhead,

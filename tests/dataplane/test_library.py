@@ -19,9 +19,9 @@ from nashbed.controlplane.contract.messages.dataplane import Hello
 from nashbed.controlplane.contract.messages.message import read_message
 from nashbed.controlplane.contract.records import POSTCARD
 from nashbed.controlplane.contract.target import (
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     Limit,
 )
@@ -72,7 +72,7 @@ def test_a_deep_queue_finds_its_memory(tmp_path: Path, size: int) -> None:
     """250 MB are 40 BDP and more of 500 Mbit/s and 80 ms: 0.7 million packet buffers."""
     lane = LaneProgram(
         lane=0,
-        bottleneck=BottleneckProgram(rate_bps=500_000_000, limit=Limit(unit="bytes", value=size)),
+        bottleneck=Lane(rate_bps=500_000_000, limit=Limit(unit="bytes", value=size)),
         delays=(GroupDelay(40 * MS, 40 * MS, 0, 1),),
         flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
     )

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.c_files import CFile
-from nashbed.controlplane.contract.disciplines import DisciplineProgram
+from nashbed.controlplane.contract.disciplines import Discipline
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.queues import Memory, MemoryProgram
-from nashbed.controlplane.contract.units import Duration, Rate
+from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.machine.c_files.kinds import DISCIPLINE
 from nashbed.controlplane.machine.c_files.loadable import loadable
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE
@@ -26,14 +25,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CFile:
     return DISCIPLINE.read(tmp_path / "mine.c")
 
 
-def asked(**params: str) -> MemoryProgram:
-    memory = Memory.model_validate({"file": "./mine.c", "params": params})
-    return memory.program(Rate.parse("100mbit"), Duration.parse("10ms"))
+def asked(**params: str) -> Memory:
+    return Memory(name="mine", file="./mine.c", parameters=tuple(params.items()))
 
 
 def test_ones_own_is_compiled_and_asked(own: CFile) -> None:
     told = loadable(own, asked(least="20kB"))
-    assert isinstance(told, MemoryProgram)
+    assert isinstance(told, Memory)
     assert Path(told.file).is_file()
     assert told.model_dump() == {"name": "mine", "file": told.file, "least_bytes": 20_000}
 
@@ -60,7 +58,7 @@ def test_what_is_neither(own: CFile) -> None:
 
 def test_each_in_its_place(own: CFile) -> None:
     with pytest.raises(ConfigError) as error:
-        loadable(own, DisciplineProgram(name="mine", file="./mine.c"))
+        loadable(own, Discipline(name="mine", file="./mine.c"))
     assert error.value.message == (
         "mine: is a policy of memory, not a discipline; write it as `memory`"
     )

@@ -12,9 +12,10 @@ from typing import Any
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.messages.dataplane import FlowRegisters, SwitchHello
 from nashbed.controlplane.contract.target import (
+    PLAIN_LANE,
     Applied,
-    BottleneckProgram,
     Capabilities,
+    Lane,
     LaneProgram,
 )
 from nashbed.controlplane.targets import Switch, SwitchRegisters
@@ -42,12 +43,12 @@ class SoftSwitch(Switch):
             target="soft",
             lanes=1,
             flows=64,
-            limit_units=("bytes",),
+            lane=PLAIN_LANE,
             max_rate_bps=2 * 10**7,
             max_buffer_bytes=10**6,
         )
 
-    def resolve(self, program: BottleneckProgram) -> Applied:
+    def resolve(self, program: Lane) -> Applied:
         return program.applied()
 
     def load(self, artefact: Path) -> SwitchHello:

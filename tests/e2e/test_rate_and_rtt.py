@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.target import (
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     Limit,
 )
@@ -80,7 +80,7 @@ def test_an_idle_ping_takes_the_base_rtt(idle_lab: Lab) -> None:
         idle_lab.target.program(
             LaneProgram(
                 lane=lane,
-                bottleneck=BottleneckProgram(rate_bps=10**8, limit=limit),
+                bottleneck=Lane(rate_bps=10**8, limit=limit),
                 delays=(GroupDelay(half, half, 0, 1),),
                 flows=(FlowEntry(lane, f"10.64.{lane}.1", f"10.65.{lane}.1", 10000, 5001),),
             )

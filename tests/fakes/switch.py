@@ -9,9 +9,10 @@ from pathlib import Path
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.messages.dataplane import FlowRegisters, QueueState, SwitchHello
 from nashbed.controlplane.contract.target import (
+    PLAIN_LANE,
     Applied,
-    BottleneckProgram,
     Capabilities,
+    Lane,
     LaneProgram,
 )
 from nashbed.controlplane.targets import Switch, SwitchRegisters
@@ -27,14 +28,14 @@ def capabilities() -> Capabilities:
         target="fake",
         lanes=1,
         flows=64,
-        limit_units=("bytes",),
+        lane=PLAIN_LANE,
         max_rate_bps=10**9,
         max_buffer_bytes=10**7,
         departure_tolerance_ns=10**6,
     )
 
 
-def resolve(program: BottleneckProgram) -> Applied:
+def resolve(program: Lane) -> Applied:
     """As asked for, up to 900 Mbit/s."""
     if program.rate_bps > 9 * 10**8:
         raise ConfigError("bottleneck.rate: too fast for a fake")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from nashbed.controlplane.contract.queues import Queues
+from nashbed.controlplane.contract.queues import Memory, Queue, Queues
 from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -163,9 +163,9 @@ def loaded(memory: SharedMemory, packets: int, flows: int, seed: int) -> SharedM
 
 def queues_of(alpha: float) -> Queues:
     """Two queues, `bulk` and `voice`, with dynamic thresholds."""
-    memory = {"dynamic_threshold": {"alpha": alpha}}
-    named = [{"name": "bulk", "flows": ["cubic"]}, {"name": "voice", "limit": "10kB"}]
-    return Queues.model_validate({"memory": memory, "queues": named})
+    memory = Memory(name="dynamic_threshold", parameters=(("alpha", alpha),))
+    bulk, voice = Queue(name="bulk", takes=("cubic",)), Queue(name="voice", limit_bytes=10_000)
+    return Queues(queues=(bulk, voice), scheduler="drr", memory=memory, dscp_default=1)
 
 
 def write_shared_run(path: Path, alphas: Sequence[float], trials: int = 1) -> Path:
@@ -181,17 +181,15 @@ def write_shared_run(path: Path, alphas: Sequence[float], trials: int = 1) -> Pa
         setting = plain.model_copy(update={"label": f"alpha{alpha:g}", "queues": queues})
         for repetition in range(trials):
             folder = writer.add(setting, (2,), repetition)
-            _with_queues(folder, writer, alpha, repetition)
+            _with_queues(folder, alpha, repetition)
             planned.append((setting, (2,), repetition))
     return writer.finish(planned)
 
 
-def _with_queues(folder: Path, writer: RunWriter, alpha: float, seed: int) -> None:
+def _with_queues(folder: Path, alpha: float, seed: int) -> None:
     path = folder / "trial.json"
     record = TrialRecord.model_validate_json(path.read_bytes())
-    flow = writer.scenario.flows[0]
-    program = queues_of(alpha).program(writer.scenario.bottleneck.rate, flow.base_rtt)
-    applied = record.applied.model_copy(update={"queues": program})
+    applied = record.applied.model_copy(update={"queues": queues_of(alpha)})
     path.write_text(record.model_copy(update={"applied": applied}).model_dump_json(indent=1))
     memory = SharedMemory(record.applied.rate_bps, record.applied.buffer_bytes, 2, dynamic(alpha))
     rng, now = random.Random(seed), 0

@@ -28,7 +28,7 @@ from nashbed.controlplane.contract.messages.flows import (
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import Applied, Limit
 from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY
 from nashbed.controlplane.contract.trial import (
     Disturbance,
@@ -396,7 +396,6 @@ class RunWriter:
         )  # fmt: skip
         return TrialRecord(
             id=name, setting=setting,
-            requested=BottleneckProgram(rate_bps=setting.rate_bps, limit=limit),
             applied=Applied(rate_bps=setting.rate_bps, limit=limit,
                             buffer_bytes=setting.buffer_bytes,
                             overhead_bytes=setting.overhead_bytes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from nashbed.controlplane.contract.model import JsonObject
-from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
+from nashbed.controlplane.contract.target import FlowEntry, Lane, LaneProgram, Limit
 from nashbed.controlplane.targets.tofino import TofinoSwitch, examine_switch
 from nashbed.controlplane.targets.tofino.capabilities import CHIPS, pipe_of
 from nashbed.controlplane.targets.tofino.client import BfRtClient
@@ -49,7 +49,7 @@ def test_a_lane_is_programmed_and_taken_back() -> None:
         hello = switch.load(artefact(CHIP))
         assert hello.chip == CHIP
         limit = Limit(unit="packets", value=100)
-        bottleneck = BottleneckProgram(rate_bps=10**8, limit=limit)
+        bottleneck = Lane(rate_bps=10**8, limit=limit)
         flow = FlowEntry(0, "10.64.0.1", "10.65.0.1", 10000, 5001)
         applied = switch.program(LaneProgram(0, bottleneck, (), (flow,)))
         assert applied.limit.value == 100 * CHIPS[described().chip].cells_of(1514)

@@ -8,9 +8,9 @@ from pydantic import model_validator
 
 from ..errors import TargetError
 from ..model import JsonObject
-from ..queues import QueuesProgram
+from ..queues import Queues
 from ..shared import FLOW_REGISTERS
-from ..target import TargetLine
+from ..target import Lane
 from .message import Count, Message, Whole
 
 
@@ -87,21 +87,19 @@ class Done(Message):
     """An answer that says no more than that it was done."""
 
 
-class AppliedQueues(QueuesProgram, extra="ignore"):
+class AppliedQueues(Queues, extra="ignore"):
     """What several queues were set to; a data plane knows no names, and says its seed as well."""
 
 
-class AppliedProgram(Message, TargetLine, extra="forbid"):
+class AppliedLane(Message, Lane, extra="forbid"):
     """What a lane's queue was set to.
 
     Attributes:
         schedule: What happens to the line; None: nothing.
-        policer: What is in front of the queue; None: nothing.
     """
 
     queues: AppliedQueues | None = None
     schedule: JsonObject | None = None
-    policer: JsonObject | None = None
 
 
 class Programmed(Message):
@@ -111,7 +109,7 @@ class Programmed(Message):
         applied: What was set.
     """
 
-    applied: AppliedProgram
+    applied: AppliedLane
 
 
 class DepartureLateness(Message):

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from ...config import Loaded
 from ...contract.c_files import SUFFIX, CFile
-from ...contract.disciplines import Discipline, did_you_mean
+from ...contract.disciplines import Choice, did_you_mean
 from ...contract.errors import ConfigError, HostError
-from ...contract.queues import Memory
 from ...contract.scenario import Scenario
 from ...contract.strategy import CcaInFile
+from ...contract.sweep import combinations, varied
 from ...contract.testbed import Testbed
 from ..paths import guest_configuration
 from .kernel_support import kernels_own, require_ccas, takes_modules
@@ -81,11 +81,12 @@ def _each(
 
 def _discipline_files(scenario: Scenario) -> list[str]:
     """The files of disciplines and policies, as they are written."""
-    bottleneck, sweep = scenario.bottleneck, scenario.sweep
-    found: list[Discipline | Memory | None] = list(sweep.discipline or (bottleneck.discipline,))
-    found += [queue.discipline for queue in bottleneck.queues or ()]
-    found += sweep.memory or (bottleneck.memory,)
-    return [each.file for each in found if each is not None and each.file is not None]
+    found: list[Choice | None] = []
+    for values in combinations(scenario):
+        bottleneck = varied(scenario, values).bottleneck
+        found += bottleneck.discipline, bottleneck.memory
+        found += [queue.discipline for queue in bottleneck.queues or ()]
+    return [each.file for each in found if each is not None and each.file]
 
 
 def written_files(scenario: Loaded[Scenario]) -> dict[str, Path]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...contract.c_files import CFile
-from ...contract.disciplines import DisciplineProgram, Value, machine_parameter
+from ...contract.disciplines import Choice, Discipline, Value, machine_parameter
 from ...contract.errors import ConfigError, NashbedError
 from ...contract.limit import Limit
 from ...contract.plan import Plan
-from ...contract.queues import MemoryProgram
-from ...contract.target import BottleneckProgram
+from ...contract.queues import Memory
+from ...contract.target import Lane
 from ...contract.units import Duration, Quantity, Share, Size
 from .aqm_tool import DisciplineAbout, ParameterAbout, about_object, check, describe
 from .objects import shared_object
 
-Asked = TypeVar("Asked", bound=DisciplineProgram)
+Asked = TypeVar("Asked", bound=Choice)
 NOUNS = {"discipline": "a discipline", "memory": "a policy of memory"}
 QUANTITIES: dict[str, type[Quantity]] = {"time": Duration, "bytes": Size, "probability": Share}
 """Kind of a parameter -> what is written for it."""
@@ -36,7 +36,7 @@ def loadable(own: CFile, asked: Asked) -> Asked:
     """
     path = shared_object(own).path
     about = about_object(path)
-    wanted = "memory" if isinstance(asked, MemoryProgram) else "discipline"
+    wanted = "memory" if isinstance(asked, Memory) else "discipline"
     if about.what != wanted:
         raise ConfigError(
             f"{own.name}: is {NOUNS[about.what]}, not {NOUNS[wanted]}; write it as `{about.what}`"
@@ -46,7 +46,7 @@ def loadable(own: CFile, asked: Asked) -> Asked:
     return asked.model_copy(update=told)
 
 
-def loadable_bottleneck(program: BottleneckProgram, own: Sequence[CFile]) -> BottleneckProgram:
+def loadable_bottleneck(program: Lane, own: Sequence[CFile]) -> Lane:
     """A bottleneck with what a data plane can load of users' disciplines and policies."""
     changed: dict[str, object] = {"discipline": _own_or_ours(program.discipline, own)}
     if program.queues is not None:
@@ -67,7 +67,7 @@ def require_disciplines(plan: Plan, own: Sequence[CFile], where: str) -> None:
             go together at its line.
         HostError: There is no compiler.
     """
-    for program in {trial.program for trial in plan.trials}:
+    for program in {trial.setting.label: trial.setting for trial in plan.trials}.values():
         try:
             loadable_bottleneck(program, own)
             _require_parameters(program)
@@ -75,19 +75,19 @@ def require_disciplines(plan: Plan, own: Sequence[CFile], where: str) -> None:
             raise type(error)(f"{where}: discipline: {error.message}") from error
 
 
-def _require_parameters(program: BottleneckProgram) -> None:
+def _require_parameters(program: Lane) -> None:
     """Our own disciplines' parameters at the line that they are to be at."""
     asked = [(program.discipline, program.limit)]
     for queue in program.queues.queues if program.queues is not None else ():
         own = Limit(unit="bytes", value=queue.limit_bytes)
         asked.append((queue.discipline, own if queue.limit_bytes else program.limit))
     for discipline, limit in asked:
-        if discipline is not None and not discipline.file:
+        if discipline is not None and not (discipline.file or discipline.is_droptail):
             check_ours(discipline, program.rate_bps, limit)
 
 
 @cache
-def check_ours(discipline: DisciplineProgram, rate_bps: int, limit: Limit) -> None:
+def check_ours(discipline: Discipline, rate_bps: int, limit: Limit) -> None:
     """Refuse one of our disciplines whose parameters a data plane would not take at this line.
 
     Raises:
@@ -97,7 +97,7 @@ def check_ours(discipline: DisciplineProgram, rate_bps: int, limit: Limit) -> No
     about = next(each for each in _ours() if each.name == discipline.name)
     known = {each.name: each for each in about.parameters}
     given: dict[str, float] = {}
-    for key, value in discipline.parameters:
+    for key, value in dict[str, Any](discipline.parameters).items():
         name = key.removesuffix("_ns").removesuffix("_bytes")
         _check_range(f"{about.name}: {name}", known[name], value)
         given[name] = float(value)
@@ -116,7 +116,7 @@ def _own_or_ours(asked: Asked | None, own: Sequence[CFile]) -> Asked | None:
     return loadable(next(each for each in own if each.name == asked.name), asked)
 
 
-def _converted(about: DisciplineAbout, name: str, value: Value) -> tuple[str, Value]:
+def _converted(about: DisciplineAbout, name: str, value: Any) -> tuple[str, Value]:
     known = {each.name: each for each in about.parameters}
     if name not in known:
         has = f"it has {', '.join(known)}" if known else "it has none"
@@ -144,7 +144,7 @@ def _read(parameter: ParameterAbout, value: Value) -> object:
     return value
 
 
-def _check_range(where: str, parameter: ParameterAbout, number: Value) -> None:
+def _check_range(where: str, parameter: ParameterAbout, number: Any) -> None:
     if isinstance(number, str) or parameter.min <= number <= parameter.max:
         return
     low, high = (written(parameter.kind, each) for each in (parameter.min, parameter.max))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...contract.errors import ConfigError
 from ...contract.shared import PROGRAMS
-from ...contract.target import Applied, BottleneckProgram, Capabilities
+from ...contract.target import PLAIN_LANE, Applied, Capabilities, Lane
 from ...contract.units import NS_PER_S, PACKET_BYTES, Rate
 
 MAX_PPS = 80_000
@@ -67,7 +67,7 @@ def pace_of(rate_bps: int, overhead_bytes: int = 0) -> PacketRate:
     return PacketRate(pps, packet_bytes)
 
 
-def bmv2_resolve(program: BottleneckProgram) -> Applied:
+def bmv2_resolve(program: Lane) -> Applied:
     """What simple_switch would really do; see pace_of for errors."""
     pace = pace_of(program.rate_bps, program.overhead_bytes)
     return program.applied(
@@ -86,10 +86,10 @@ def bmv2_capabilities() -> Capabilities:
         target="bmv2",
         lanes=PROGRAMS["bmv2"].lane_capacity,
         flows=PROGRAMS["bmv2"].flow_capacity,
-        limit_units=("bytes",),
+        lane=PLAIN_LANE,
         max_rate_bps=MAX_PPS * 8 * PACKET_BYTES,
         max_buffer_bytes=MAX_BUFFER_BYTES,
-        without_queues="each priority queue of simple_switch has a rate of its own",
+        without_queues=": each priority queue of simple_switch has a rate of its own",
         clock_step_ns=CLOCK_STEP_NS,
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         verified_on="software: kernel TCP through simple_switch",

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
 
 from ...contract.errors import ConfigError
-from ...contract.queues import MOST, TITLES, Scheduler
+from ...contract.queues import MOST
 from ...contract.shared import PROGRAMS
-from ...contract.target import Applied, BottleneckProgram, Capabilities, Limit
+from ...contract.target import EVERY_LANE, PLAIN_LANE, Applied, Capabilities, Lane, Limit
 from ...contract.testbed import ChipName, SwitchTofino, Testbed
 from ...contract.units import PACKET_BYTES, Rate
 
@@ -200,14 +199,17 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         target="tofino",
         lanes=min(chip.queues - 1, PROGRAMS["tofino"].lane_capacity),
         flows=PROGRAMS["tofino"].flow_capacity,
-        limit_units=("bytes", "packets"),
+        lane=PLAIN_LANE
+        | {
+            **{name: EVERY_LANE[name] for name in ("unit", "scheduler", "memory")},
+            "limit_counts": ("queue",),
+            "queues": min(MOST, chip.queues - 1) if several else 1,
+        },
         max_rate_bps=fastest // MEGABIT * MEGABIT,
         max_buffer_bytes=packets * PACKET_BYTES,
-        limit_counts=("queue",),
-        queues=min(MOST, chip.queues - 1) if several else 1,
-        schedulers=get_args(Scheduler),
-        memory_policies=tuple(TITLES),
-        without_queues="" if several else "several share the port's shaper; set capacity.lanes: 1",
+        without_queues=""
+        if several
+        else ": several share the port's shaper; set capacity.lanes: 1",
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         queue_tolerance_bytes=None,
         in_queue_registers=False,
@@ -234,7 +236,7 @@ def applied(settings: SwitchTofino, chip: Chip, shaper: Shaper, cells: int) -> A
     )
 
 
-def shaper_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -> Shaper:
+def shaper_for(settings: SwitchTofino, chip: Chip, program: Lane) -> Shaper:
     """The shaper that gives full-sized packets the rate that is asked for.
 
     It counts other bytes beside a frame than the scenario does, so its rate is another.
@@ -252,7 +254,7 @@ def shaper_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -
         raise ConfigError(f"target tofino: {error}") from error
 
 
-def cells_for(chip: Chip, program: BottleneckProgram) -> int:
+def cells_for(chip: Chip, program: Lane) -> int:
     """The limit in cells that holds as many full-sized packets as the one asked for."""
     limit = program.limit
     packets = limit.value if limit.unit == "packets" else limit.value // PACKET_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...contract.target import BottleneckProgram
+from ...contract.target import Lane
 from ...contract.testbed import SwitchTofino, Testbed
 from . import capabilities, programming, queues
 from .capabilities import CHIPS, pipe_of
@@ -23,7 +23,7 @@ def preview_session(testbed: Testbed) -> list[str]:
     return [str(change) for change in changes]
 
 
-def preview_setting(testbed: Testbed, program: BottleneckProgram, lane: int = 0) -> list[str]:
+def preview_setting(testbed: Testbed, program: Lane, lane: int = 0) -> list[str]:
     """What a setting programs for a lane."""
     settings = capabilities.tofino_section(testbed)
     chip = CHIPS[settings.chip]
@@ -36,7 +36,7 @@ def preview_setting(testbed: Testbed, program: BottleneckProgram, lane: int = 0)
     return [*lines, _flows(lane, str(programming.lane_queue(lane)))]
 
 
-def _preview_queues(settings: SwitchTofino, program: BottleneckProgram, lane: int) -> list[str]:
+def _preview_queues(settings: SwitchTofino, program: Lane, lane: int) -> list[str]:
     chip = CHIPS[settings.chip]
     wanted = queues.queues_for(settings, chip, program)
     first = programming.lane_queue(lane)

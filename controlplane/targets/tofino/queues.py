@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from ...contract.errors import ConfigError, TargetError
 from ...contract.model import JsonObject
-from ...contract.queues import QueuesProgram
-from ...contract.target import Applied, BottleneckProgram
+from ...contract.queues import Queues
+from ...contract.target import Applied, Lane
 from ...contract.testbed import SwitchTofino
 from ...contract.units import PACKET_BYTES
 from .capabilities import Chip, Shaper, applied, cells_for, full_packet_cells, shaper_for
@@ -62,13 +62,13 @@ class PoolQueues:
         queues: The queues.
     """
 
-    asked: QueuesProgram
+    asked: Queues
     shaper: Shaper
     cells: int
     queues: tuple[PoolQueue, ...]
 
 
-def queues_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -> PoolQueues:
+def queues_for(settings: SwitchTofino, chip: Chip, program: Lane) -> PoolQueues:
     """What a switch would do of several queues.
 
     Args:
@@ -99,11 +99,11 @@ def queues_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -
     return PoolQueues(asked, shaper, cells, queues)
 
 
-def _baf(asked: QueuesProgram) -> str:
-    if asked.memory.name != "dynamic_threshold":
+def _baf(asked: Queues) -> str:
+    alpha = asked.memory.alpha
+    if alpha is None:
         return STATIC
-    alpha = dict(asked.memory.parameters)["alpha"]
-    found = BAF.get(float(alpha))
+    found = BAF.get(alpha)
     if found is None:
         raise ConfigError(
             f"target tofino: dynamic thresholds have alpha {', '.join(f'{a:g}' for a in BAF)}, not "
@@ -112,7 +112,7 @@ def _baf(asked: QueuesProgram) -> str:
     return found
 
 
-def _limits(chip: Chip, asked: QueuesProgram, cells: int) -> list[int]:
+def _limits(chip: Chip, asked: Queues, cells: int) -> list[int]:
     """Each queue's cells in the pool: the policy's, or its own limit if that is less."""
     name, number = asked.memory.name, len(asked.queues)
     own = [_cells(chip, queue.limit_bytes) or cells for queue in asked.queues]
@@ -126,7 +126,7 @@ def _limits(chip: Chip, asked: QueuesProgram, cells: int) -> list[int]:
         return [full_packet_cells(chip)] * number
     policy = [cells] * number
     if name == "static":
-        policy = [_cells(chip, limit) for limit in asked.memory.limits_bytes]
+        policy = [_cells(chip, limit) for limit in asked.memory.limits]
     elif name == "complete_partitioning":
         policy = [cells // number] * number
     return [min(each) for each in zip(policy, own, strict=True)]

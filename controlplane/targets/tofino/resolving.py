@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...contract.target import Applied, BottleneckProgram
+from ...contract.target import Applied, Lane
 from ...contract.testbed import SwitchTofino, Testbed
 from .capabilities import CHIPS, applied, cells_for, check_ports, shaper_for, tofino_section
 from .queues import expected_queues, queues_for
 
 
-def tofino_resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
+def tofino_resolve(testbed: Testbed, program: Lane) -> Applied:
     """What a testbed's switch would do.
 
     Raises:
@@ -17,7 +17,7 @@ def tofino_resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
     return resolve(tofino_section(testbed), program)
 
 
-def resolve(settings: SwitchTofino, program: BottleneckProgram) -> Applied:
+def resolve(settings: SwitchTofino, program: Lane) -> Applied:
     """What a switch would do; see `tofino_resolve`."""
     chip = CHIPS[settings.chip]
     check_ports(settings, chip)

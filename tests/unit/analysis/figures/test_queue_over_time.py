@@ -13,7 +13,8 @@ from nashbed.analysis.figures.queue_over_time import bbr_samples, draw_queue_ove
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import TrialMeasures
 from nashbed.controlplane.contract.limit import Limit
-from nashbed.controlplane.contract.link_changes import LinkState, PolicerProgram
+from nashbed.controlplane.contract.link_changes import LinkState, Policer
+from nashbed.controlplane.contract.units import Rate, Size
 from tests.support.drawn import filled, legend_of, lines_of, points, texts
 from tests.unit.analysis.figures.made_tables import trial_with
 
@@ -198,6 +199,6 @@ def test_a_limit_that_changes_is_drawn_as_steps_and_the_largest_fits() -> None:
 def test_a_policer_caps_what_the_link_carries() -> None:
     _, trial = trial_with({"postcards": POSTCARDS})
     assert trial.mean_rate_bps == 8_000_000
-    policer = PolicerProgram(rate_bps=2_000_000, burst_bytes=10_000)
+    policer = Policer(rate=Rate(2_000_000), burst=Size(10_000))
     applied(trial, policer=policer)
     assert trial.mean_rate_bps == 2_000_000

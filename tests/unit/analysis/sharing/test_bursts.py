@@ -10,7 +10,7 @@ from nashbed.analysis.align.arrived import look_ahead, with_outlook
 from nashbed.analysis.align.bursts import BurstFinder
 from nashbed.analysis.align.data import Bursts
 from nashbed.analysis.metrics.memory import absorbed_burst, own_share_at_drops, sudden_burst
-from nashbed.controlplane.contract.queues import MemoryProgram
+from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from tests.support.shared_memory import SharedMemory, dynamic, loaded
@@ -146,13 +146,13 @@ def test_own_share_at_drops() -> None:
     ],
 )
 def test_a_sudden_burst_by_hand(memory, queues, expected) -> None:
-    found = sudden_burst(MemoryProgram.model_validate(memory), 1000, queues, 0)
+    found = sudden_burst(Memory.model_validate(memory), 1000, queues, 0)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
 @given(st.floats(0.05, 16), st.integers(1, 7))
 def test_a_sudden_burst_meets_the_threshold(alpha: float, others: int) -> None:
-    memory = MemoryProgram(name="dynamic_threshold", parameters=(("alpha", alpha),))
+    memory = Memory(name="dynamic_threshold", parameters=(("alpha", alpha),))
     burst = sudden_burst(memory, 10**6, others + 1, 0)
     assert burst is not None
     # Before it, each of the others is at its threshold; with it, the burst's queue is at its own.

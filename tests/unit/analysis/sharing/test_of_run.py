@@ -27,6 +27,7 @@ from nashbed.analysis.results.sweep import beside_memories
 from nashbed.analysis.sharing.of_run import RunSharing, share_run
 from nashbed.analysis.sharing.of_trial import problem_of
 from nashbed.controlplane.contract.bounds import BurstBound
+from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.units import Size
@@ -114,9 +115,7 @@ def test_thresholds_of_other_policies(measures: RunMeasures) -> None:
     held = np.zeros((2, 1))
 
     def lines(name: str, limits: tuple[int, ...] = ()) -> list[tuple[list[float], int | None]]:
-        memory = applied.memory.model_copy(
-            update={"name": name, "limits_bytes": limits, "parameters": ()}
-        )
+        memory = Memory(name=name, parameters=(("limits_bytes", limits),) if limits else ())
         changed = applied.model_copy(update={"memory": memory, "queues": tuple(plain)})
         return [(line.tolist(), queue) for line, queue in thresholds(changed, 1000, held)]
 

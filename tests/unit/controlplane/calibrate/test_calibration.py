@@ -21,7 +21,7 @@ from nashbed.controlplane.cli.calibrate import certificate_text
 from nashbed.controlplane.config import Loaded, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate, LoneShare
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.target import Limit
+from nashbed.controlplane.contract.target import PLAIN_LANE, Limit
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.lane import lab as lab_module
@@ -221,7 +221,7 @@ def test_settings_follow_testbed_and_target(bed: Loaded[Testbed]) -> None:
     settings = make_settings(bed.model, can)
     assert settings.rates_bps == (25_000_000, 250_000_000)
     assert {limit.unit for limit in settings.limits} == {"bytes", "packets", "cells"}
-    small = can.model_copy(update={"max_buffer_bytes": 50_000, "limit_units": ("bytes",)})
+    small = can.model_copy(update={"max_buffer_bytes": 50_000, "lane": PLAIN_LANE})
     assert [limit.value for limit in limits_of(small)] == [30_000]
 
 

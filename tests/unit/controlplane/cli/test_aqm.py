@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
-from nashbed.controlplane.contract.queues import TITLES
+from nashbed.controlplane.contract.queues import POLICIES
 from nashbed.controlplane.machine.c_files import aqm_tool as tool
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, AQM_TOOL, MEMORY_TEMPLATE
 
@@ -48,7 +48,7 @@ def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> Non
         {"name": "ce_threshold", "default": None},
         {"name": "ecn", "default": "false"},
     ]
-    assert [each["name"] for each in found["memory"]] == list(TITLES)
+    assert [each["name"] for each in found["memory"]] == list(POLICIES)
     assert found["memory"][3]["parameters"] == [{"name": "alpha", "default": "1"}]
     assert run(["aqm", "list"]) == 0
     text = capsys.readouterr().out

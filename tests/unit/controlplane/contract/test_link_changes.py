@@ -33,26 +33,26 @@ def test_states_by_hand() -> None:
         "{at: 60s, rate: 50mbit, buffer: 8bdp}]"
     )
     (setting,) = scenario_settings(scenario(changes))
-    states = [(s.at_ns // S, s.rate_bps // 10**6, s.limit_bytes) for s in setting.link.changes]
+    states = [(s.at_ns // S, s.rate_bps // 10**6, s.limit_bytes) for s in setting.changes]
     full, later = 1_000_000, 2_000_000
     assert states == [(30, 10, full), (50, 0, full), (60, 0, later), (70, 50, later)]
     assert setting.most_rate_bps == 10**8
-    assert setting.program.is_scheduled
-    applied = setting.program.applied()
+    assert setting.is_scheduled
+    applied = setting.applied()
     bits = applied.line.capacity_bits(0, 100 * S)
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
 
 def test_a_policer_alone_schedules_nothing() -> None:
     (setting,) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
-    assert not setting.program.is_scheduled
-    assert setting.program.applied().policer.burst_bytes == 200_000
+    assert not setting.is_scheduled
+    assert setting.applied().policer.burst.bytes == 200_000
 
 
 def test_without_any_of_it_nothing_is_named() -> None:
     (setting,) = scenario_settings(scenario("overhead: 0B"))
-    assert "link" not in setting.model_dump()
-    assert {"changes", "trace", "policer"}.isdisjoint(setting.program.applied().model_dump())
+    assert {"changes", "trace", "policer"}.isdisjoint(setting.model_dump())
+    assert {"changes", "trace", "policer"}.isdisjoint(setting.applied().model_dump())
 
 
 def change(*items: str) -> str:
@@ -133,7 +133,7 @@ def test_traces_are_read(tmp_path: Any) -> None:
     ):
         text = TEXT.format(link=link, duration="10s", more="")
         (setting,) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
-        line = setting.program.applied().line
+        line = setting.applied().line
         assert (line.opportunities_ns, line.steps, line.period_ns) == expected
         if line.opportunities_ns:
             assert line.opportunity_bits == 8 * 1514

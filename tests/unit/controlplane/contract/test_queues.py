@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import nullcontext
 from typing import Any
@@ -14,7 +15,7 @@ from nashbed.controlplane.contract.dscp import CODE_POINTS, Dscp, dscp_text
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.queues import (
     BY_DSCP,
-    TITLES,
+    POLICIES,
     DynamicThreshold,
     FlowKind,
     Memory,
@@ -22,6 +23,7 @@ from nashbed.controlplane.contract.queues import (
     Queues,
 )
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_keys import Bottleneck
 from nashbed.controlplane.contract.units import Duration, Rate
 from nashbed.controlplane.machine.paths import AQM_HEADERS
 from pydantic import TypeAdapter, ValidationError
@@ -38,38 +40,35 @@ def scenario(queues: str, old: str = "", new: str = "") -> Scenario:
 
 
 def several(queues: str) -> Queues:
-    found = scenario(queues).bottleneck.shared
+    found = scenario(queues).bottleneck.several(RTT)
     assert found is not None
     return found
 
 
 def written(text: str) -> Memory:
     """A policy as a scenario has it."""
-    return several(f"{TWO}, memory: {text}").memory
-
-
-def told(text: str) -> dict[str, Any]:
-    return written(text).program(RATE, RTT).model_dump()
+    found = scenario(f"{TWO}, memory: {text}").bottleneck.memory
+    assert found is not None
+    return found
 
 
 def test_one_queue_is_usual() -> None:
-    assert parse_scenario(SCENARIO, "s.yaml").model.bottleneck.shared is None
+    assert parse_scenario(SCENARIO, "s.yaml").model.bottleneck.several(RTT) is None
 
 
 def test_what_is_left_out_is_round_robin_out_of_one_memory() -> None:
     queues = several(TWO)
     assert (queues.scheduler, queues.memory.name) == ("drr", "complete_sharing")
     assert queues.text == "drr (fast 1, rest 1), complete sharing"
-    program = queues.program(RATE, RTT)
-    assert [(q.name, q.takes, q.limit_bytes, q.weight, q.discipline) for q in program.queues] == [
+    assert [(q.name, q.takes, q.limit_bytes, q.weight, q.discipline) for q in queues.queues] == [
         ("fast", ("bbr",), 0, 1, None),
         ("rest", (), 0, 1, None),
     ]
-    assert (program.dscp, program.dscp_default) == ((), 1)
+    assert (queues.dscp, queues.dscp_default) == ((), 1)
 
 
 @pytest.mark.parametrize(
-    ("text", "program", "label", "words"),
+    ("text", "told", "label", "words"),
     [
         ("complete_sharing", {}, "complete_sharing", "complete sharing"),
         ("{complete_partitioning: }", {}, "complete_partitioning", "complete partitioning"),
@@ -100,17 +99,19 @@ def test_what_is_left_out_is_round_robin_out_of_one_memory() -> None:
         ("./mine.c", {"file": "./mine.c"}, "mine", "mine"),
     ],
 )
-def test_policies_of_the_memory(text: str, program: dict[str, Any], label: str, words: str) -> None:
+def test_policies_of_the_memory(text: str, told: dict[str, Any], label: str, words: str) -> None:
     memory = written(text)
-    assert told(text) == {"name": memory.name, **program}
+    resolved = memory.resolved(RATE, RTT)
+    assert json.loads(resolved.model_dump_json()) == {"name": memory.name, **told}
+    assert Memory.model_validate_json(resolved.model_dump_json()) == resolved
     assert (memory.label, memory.text) == (label, words)
-    assert TypeAdapter(MemorySpec).validate_json(memory.model_dump_json()) == memory
+    assert TypeAdapter(MemorySpec).validate_python(memory.written) == memory
 
 
 def test_our_policies_are_cs() -> None:
     """The names, in the same order, and alpha's default and range."""
     source = (AQM_HEADERS / "policies.c").read_text()
-    assert re.findall(r'\.name = "(\w+)"', source) == list(TITLES)
+    assert re.findall(r'\.name = "(\w+)"', source) == list(POLICIES)
     alpha = re.search(r'"alpha", AQM_REAL, .*?\), ([0-9.]+), ([0-9.]+), ([0-9.]+),', source)
     assert alpha is not None
     usual, low, high = map(float, alpha.groups())
@@ -121,10 +122,11 @@ def test_our_policies_are_cs() -> None:
 
 
 def test_limits_are_of_the_settings_rate() -> None:
-    queues = several("queues: [{name: a, flows: [bbr], limit: 0.5bdp}, {name: b, limit: 20pkt}]")
+    text = "queues: [{name: a, flows: [bbr], limit: 0.5bdp}, {name: b, limit: 20pkt}]"
     for rate, half in (("100mbit", 62_500), ("10mbit", 6_250)):
-        program = queues.program(Rate.parse(rate), RTT)
-        assert [queue.limit_bytes for queue in program.queues] == [half, 20 * 1514]
+        queues = scenario(text, "rate: 100mbit", f"rate: {rate}").bottleneck.several(RTT)
+        assert queues is not None
+        assert [queue.limit_bytes for queue in queues.queues] == [half, 20 * 1514]
 
 
 def test_a_scenario_with_queues_is_kept_as_it_is() -> None:
@@ -134,13 +136,13 @@ def test_a_scenario_with_queues_is_kept_as_it_is() -> None:
         "{name: b, limit: 1bdp}]"
     )
     assert Scenario.model_validate_json(first.model_dump_json()) == first
-    found = first.bottleneck.shared
+    found = first.bottleneck.several(RTT)
     assert found is not None
     assert [queue.takes for queue in found.queues] == [("DSCP ef", "DSCP af11"), ("bbr",), ()]
     assert [queue.text for queue in found.queues] == [
         "voice: DSCP ef, DSCP af11; drop-tail",
         "a: bbr; CoDel (ecn)",
-        "b: all others; drop-tail; limit 1bdp",
+        "b: all others; drop-tail; limit 125kB",
     ]
 
 
@@ -158,15 +160,16 @@ def test_each_packet_goes_where_its_entry_and_its_point_say(
     queues += [{"name": "named", "flows": named}] if named else []
     queues = queues or [{"name": "a", "flows": ["bbr"]}]
     queues = queues or [{"name": "a", "flows": ["bbr"]}]
-    found = Queues.model_validate({"queues": [*queues, {"name": "rest"}]})
-    program = found.program(RATE, RTT)
+    bottleneck = {"rate": "1mbit", "buffer": "1MB", "queues": [*queues, {"name": "rest"}]}
+    found = Bottleneck.model_validate(bottleneck).several(RTT)
+    assert found is not None
     for group in ("main", "other"):
         for strategy in ("cubic", "bbr"):
             kind = FlowKind(strategy, group, dscp)
             entry = found.entry_of(kind)
             sent = entry
             if entry == BY_DSCP:
-                sent = dict(program.dscp).get(dscp or 0, program.dscp_default)
+                sent = dict(found.dscp).get(dscp or 0, found.dscp_default)
             assert sent == found.queue_of(kind)
 
 
@@ -253,9 +256,9 @@ def test_alpha_is_within_its_range(alpha: str, expected: str) -> None:
     ("swept", "expected"),
     [
         ("memory: [complete_sharing]", None),
-        ("discipline: [codel]", "discipline: there are several queues, each with its own; "
-         "sweep `memory`, or write one queue"),
-        ("memory: [{static: [1MB]}]", "memory[0].static: 1 limits for 2 queues; write one for "
+        ("discipline: [codel]", "discipline: there are several queues; write it under each queue "
+         "that is to have it"),
+        ("memory: [{static: [1MB]}]", "memory.static: 1 limits for 2 queues; write one for "
          "each"),
         ("memory: [complete_sharing, complete_sharing]", "memory: a value is listed twice; "
          "remove one of them"),
@@ -263,7 +266,7 @@ def test_alpha_is_within_its_range(alpha: str, expected: str) -> None:
 )  # fmt: skip
 def test_what_can_be_swept_of_queues(swept: str, expected: str | None) -> None:
     if expected is None:
-        problem = "sweep.memory: is for several queues; write `bottleneck.queues`, or remove it"
+        problem = "sweep.memory: is for several queues; write `queues`, or remove it"
         with pytest.raises(ConfigError) as error:
             parse_scenario(SCENARIO.replace("sweep: {", f"sweep: {{{swept}, "), "s.yaml")
         assert error.value.message.endswith(problem)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.errors import HostError, TargetError
 from nashbed.controlplane.contract.target import (
-    BottleneckProgram,
     FlowEntry,
+    Lane,
     LaneProgram,
     Limit,
     TelemetryPlan,
@@ -23,7 +23,7 @@ from nashbed.controlplane.machine.process.clock import SYSTEM_CLOCK
 
 PROGRAM = LaneProgram(
     lane=3,
-    bottleneck=BottleneckProgram(rate_bps=10**7, limit=Limit(unit="bytes", value=10_000)),
+    bottleneck=Lane(rate_bps=10**7, limit=Limit(unit="bytes", value=10_000)),
     delays=(),
     flows=tuple(FlowEntry(flow, "10.64.3.1", "10.65.3.1", 10_000, 5001) for flow in (6, 7)),
 )

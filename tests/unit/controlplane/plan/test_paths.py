@@ -10,6 +10,7 @@ from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.path_changes import Gilbert, Jitter
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import PLAIN_LANE
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Share
 from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
@@ -85,25 +86,26 @@ def test_base_rtts_change_on_both_ways_and_losses_on_the_forward_path_alone(
     (delay,) = group_delays(scenario, setting, 1, losses=[(200 * MS, 5), (300 * MS, 0)])
     assert (delay.forward_ns, delay.reverse_ns, delay.loss_ppb) == (8 * MS, 2 * MS, 10**7)
     assert delay.is_scheduled
-    assert delay.forward is not None
-    assert delay.back is not None
-    there = [(c.at_ns // MS, c.delay_ns // MS, c.loss_ppb) for c in delay.forward.changes]
-    assert there == [(100, 28, 10**7), (200, 28, 5), (300, 5, 0)]
-    back = [(c.at_ns // MS, c.delay_ns // MS, c.loss_ppb) for c in delay.back.changes]
-    assert back == [(100, 2, 0), (200, 2, 0), (300, 15, 0)]
+    assert [tuple(change.values()) for change in delay.forward["changes"]] == [
+        (100 * MS, 28 * MS, 10**7),
+        (200 * MS, 28 * MS, 5),
+        (300 * MS, 5 * MS, 0),
+    ]
+    assert [tuple(change.values()) for change in delay.back["changes"]] == [
+        (100 * MS, 2 * MS, 0),
+        (200 * MS, 2 * MS, 0),
+        (300 * MS, 15 * MS, 0),
+    ]
 
 
 def test_the_random_loss_of_every_group_changes_with_the_bottleneck(testbed: Testbed) -> None:
     scenario = scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 1%}]}")
     trial = plan_of(scenario, testbed).trials[0]
-    assert trial.setting.link is None  # the link itself stays as it is
+    assert trial.setting.is_plain  # the link itself stays as it is
     program = make_attempt(scenario, trial, 0, 0, Path("nowhere")).program()
     assert program.is_scheduled
     (forward,) = (delay.forward for delay in program.delays)
-    assert forward is not None
-    assert [(c.at_ns, c.delay_ns, c.loss_ppb) for c in forward.changes] == [
-        (200 * MS, 5 * MS, 10**7)
-    ]
+    assert [tuple(change.values()) for change in forward["changes"]] == [(200 * MS, 5 * MS, 10**7)]
     with pytest.raises(ConfigError, match=r"0% to 50%, or an outage"):
         scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 100%}]}")
 
@@ -115,19 +117,14 @@ def test_every_purpose_has_a_seed_of_its_own(testbed: Testbed) -> None:
     setting = plan_of(scenario, testbed).trials[0].setting
     (delay,) = group_delays(scenario, setting, 1)
     assert not delay.is_scheduled
-    parts = [
-        part
-        for program in (delay.forward, delay.back)
-        if program is not None
-        for part in program.impairments.values()
-    ]
+    parts = [*delay.forward.values(), *delay.back.values()]
     assert len({part["seed"] for part in parts} | {delay.seed}) == 7
 
 
 def test_a_path_of_constants_is_told_as_before(scenario: Scenario, testbed: Testbed) -> None:
     setting = plan_of(scenario, testbed).trials[0].setting
     (delay,) = group_delays(scenario, setting, 1)
-    assert (delay.forward, delay.back, setting.rtt_range_ns) == (None, None, None)
+    assert (delay.forward, delay.back, setting.rtt_range_ns) == ({}, {}, None)
     assert "rtt_range_ns" not in setting.model_dump()
 
 
@@ -173,22 +170,22 @@ def test_a_way_back_that_cannot_be(back: str, problem: str) -> None:
 def test_the_way_back_is_asked_for_only_where_it_is_written(testbed: Testbed) -> None:
     slow = scenario_with("2bdp}", "2bdp, overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}}")
     trial = plan_of(slow, testbed).trials[0]
-    back = trial.program.back
+    back = trial.setting.back
     assert back is not None
     assert (back.rate_bps, back.limit.value, back.overhead_bytes) == (10**6, 50, 24)
-    assert trial.program.applied().back == back
+    assert trial.setting.applied().back == back
     # 50 acknowledgements with every option, and their overhead, at 1 Mbit/s.
     assert back.longest_ns == 50 * (134 + 24) * 8 * 1000
     plain = scenario_with("2bdp}", "2bdp, overhead: 24B}")
     before = plan_of(plain, testbed).trials[0]
-    assert "back" not in before.program.model_dump()
+    assert "back" not in before.setting.model_dump()
     assert drain_ns(slow, trial) == drain_ns(plain, before) + back.longest_ns
 
 
 def test_a_target_without_a_queue_on_the_way_back_refuses_it(testbed: Testbed) -> None:
     slow = scenario_with("2bdp}", "2bdp, return: {rate: 1mbit, buffer: 50pkt}}")
     can = dpdk_capabilities(testbed.dataplane).model_copy(
-        update={"target": "bmv2", "return_queue": False}
+        update={"target": "bmv2", "lane": PLAIN_LANE}
     )
     with pytest.raises(ConfigError, match=r"bottleneck.return: target bmv2 has no queue"):
         plan_of(slow, testbed, can)

@@ -105,14 +105,14 @@ def test_our_data_plane_has_every_discipline(target: str, asked: str) -> None:
     plan = plan_of(parse_scenario(text, "s.yaml").model, where, capabilities_of(where))
     again = Plan.model_validate_json(plan.model_dump_json())
     assert again == plan
-    told = {trial.program.discipline and trial.program.discipline.name for trial in again.trials}
+    told = {trial.setting.discipline and trial.setting.discipline.name for trial in again.trials}
     assert told == {None if asked == "droptail" else asked.removeprefix("./").removesuffix(".c")}
 
 
 def test_trains_are_planned(testbed: Testbed) -> None:
     text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
     plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
-    assert {trial.program.arrivals for trial in plan.trials} == {"trains"}
+    assert {trial.setting.arrivals for trial in plan.trials} == {"trains"}
 
 
 @pytest.mark.parametrize(

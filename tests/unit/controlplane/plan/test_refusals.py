@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.model import Needs
-from nashbed.controlplane.contract.target import BottleneckProgram, Capabilities
+from nashbed.controlplane.contract.target import EVERY_LANE, Capabilities, Lane
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.plan.refusals import refusals
 from nashbed.controlplane.targets.registry import capabilities_of
-from pydantic import BaseModel
 
 LIMIT = {"unit": "packets", "value": 64}
-ASKED = BottleneckProgram.model_validate(
+ASKED = Lane.model_validate(
     {
         "rate_bps": 10**7,
         "limit": LIMIT,
@@ -26,7 +22,7 @@ ASKED = BottleneckProgram.model_validate(
             "queues": ({"name": "a"}, {"name": "b", "discipline": {"name": "codel"}}),
             "dscp": ((46, 0),),
         },
-        "link": {"limit": LIMIT, "policer": {"rate_bps": 10**6, "burst_bytes": 9000}},
+        "policer": {"rate_bps": 10**6, "burst_bytes": 9000},
     }
 )
 OURS = "use a testbed of target dpdk or virtual"
@@ -36,45 +32,41 @@ def can(target: str) -> Capabilities:
     return capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)
 
 
-def needs_below(model: type[BaseModel]) -> Iterator[Needs]:
-    for field in model.model_fields.values():
-        yield from (each for each in field.metadata if isinstance(each, Needs))
-
-
-def test_every_need_is_a_capability() -> None:
-    parts = [ASKED, ASKED.limit, ASKED.link, ASKED.queues, *ASKED.queues.queues]
-    needed = {each.can for part in parts for each in needs_below(type(part))}
-    assert needed == {
-        "limit_units", "arrivals", "limit_counts", "return_queue", "disciplines",
-        "several_queues", "schedulers", "memory_policies", "queues", "sorts_by_dscp",
-        "link_changes", "policer",
-    }  # fmt: skip
-    assert all(hasattr(can("embedded"), name) for name in needed)
+def test_all_that_there_is_of_a_lane() -> None:
+    assert can("embedded").lane == EVERY_LANE
+    assert {
+        "unit": ("bytes", "packets", "cells"),
+        "arrivals": ("frames", "trains"),
+        "limit_counts": ("system", "queue"),
+        "discipline": ("droptail", "step", "red", "codel", "pie", "fq_codel", "dualpi2"),
+        "queues": 8,
+        "scheduler": ("drr", "strict_priority"),
+        "memory": ("complete_sharing", "complete_partitioning", "static", "dynamic_threshold"),
+        **dict.fromkeys(("dscp", "changes", "trace", "policer", "back", "file"), True),
+    } == EVERY_LANE
+    assert set(can("bmv2").lane) <= set(EVERY_LANE)
 
 
 def test_each_field_that_asks_for_more_says_it_in_its_words() -> None:
     said = list(refusals(ASKED, can("bmv2")))
     assert list(dict.fromkeys(said)) == [
         "target bmv2 cannot limit in packets",
+        f"target bmv2 has no policer (bottleneck.policer); {OURS}",
         f"target bmv2 admits frames, not trains (bottleneck.arrivals); {OURS}",
         "the limit of target bmv2 counts the system, not the queue (bottleneck.limit_counts); "
         f"leave it out, or {OURS}",
         "bottleneck.return: target bmv2 has no queue on the way back; remove it, or " + OURS,
-        "target bmv2 has one queue behind its line (bottleneck.queues): each priority queue of "
-        f"simple_switch has a rate of its own; {OURS}",
+        "2 queues, but target bmv2 has 1 (bottleneck.queues): each priority queue of "
+        f"simple_switch has a rate of its own; write fewer, or {OURS}",
+        "the queue of target bmv2 is droptail, not codel (bottleneck.queues.1.discipline); " + OURS,
         f"target bmv2 serves queues by , not by drr (bottleneck.scheduler); {OURS}",
         f"queues of target bmv2 share memory by , not by static (bottleneck.memory); {OURS}",
-        f"2 queues, but target bmv2 has 1 (bottleneck.queues); write fewer, or {OURS}",
-        "the queue of target bmv2 is droptail, not codel (bottleneck.queues.1.discipline); " + OURS,
         "target bmv2 sorts packets by flow, not by DSCP (bottleneck.queues); write `flows`, or "
         + OURS,
-        f"target bmv2 has no policer (bottleneck.policer); {OURS}",
     ]
 
 
 def test_what_is_possible_or_not_asked_for_is_not_refused() -> None:
     assert list(refusals(ASKED, can("embedded"))) == []
-    plain = BottleneckProgram.model_validate(
-        {"rate_bps": 1, "limit": {"unit": "bytes", "value": 1}}
-    )
+    plain = Lane.model_validate({"rate_bps": 1, "limit": {"unit": "bytes", "value": 1}})
     assert list(refusals(plain, can("bmv2"))) == []

@@ -51,13 +51,10 @@ def test_the_memory_is_swept_and_named() -> None:
         "dynamic_threshold-alpha2-b20pkt",
     ]
     for setting in settings:
-        program = setting.program
         assert setting.queues is not None
-        assert program.queues is not None
-        assert program.queues.memory.name == setting.queues.memory.name
         # Queues share bytes, and half a BDP is the same of every buffer.
-        assert program.limit.unit == "bytes"
-        assert [queue.limit_bytes for queue in program.queues.queues] == [0, 62_500, 0]
+        assert setting.limit.unit == "bytes"
+        assert [queue.limit_bytes for queue in setting.queues.queues] == [0, 62_500, 0]
     assert [setting.limit.value for setting in settings[:2]] == [125_000, 20 * 1514]
     assert settings[2].queue_label == "drr-dynamic_threshold-alpha2"
 
@@ -83,8 +80,8 @@ def test_our_data_plane_has_them(target: str) -> None:
     again = Plan.model_validate_json(plan.model_dump_json())
     assert again == plan
     for trial in again.trials:
-        assert trial.program.queues is not None
-        assert resolve(where, trial.program).queues == trial.program.queues
+        assert trial.setting.queues is not None
+        assert resolve(where, trial.setting).queues == trial.setting.queues
 
 
 def first_with_both(scenario: Scenario, testbed: Testbed) -> PlannedTrial:
@@ -127,8 +124,9 @@ def test_bins_wait_for_a_packet_of_the_last_queue(testbed: Testbed) -> None:
         (
             "bmv2",
             BY_FLOW,
-            "target bmv2 has one queue behind its line (bottleneck.queues): each priority queue of "
-            "simple_switch has a rate of its own; use a testbed of target dpdk or virtual",
+            "2 queues, but target bmv2 has 1 (bottleneck.queues): each priority queue of "
+            "simple_switch has a rate of its own; write fewer, or use a testbed of target dpdk or "
+            "virtual",
         ),
         (
             "tofino.example",
@@ -164,10 +162,10 @@ def test_of_a_target_with_some_of_it_the_rest_is_refused(testbed: Testbed) -> No
     can = capabilities_of(testbed)
     for less, problem in (
         ({"queues": 2}, "3 queues, but target dpdk has 2"),
-        ({"schedulers": ("strict_priority",)}, "serves queues by strict_priority, not by drr"),
+        ({"scheduler": ("strict_priority",)}, "serves queues by strict_priority, not by drr"),
     ):
         with pytest.raises(ConfigError, match=problem):
-            plan_of(scenario_of(), testbed, can.model_copy(update=less))
+            plan_of(scenario_of(), testbed, can.model_copy(update={"lane": can.lane | less}))
 
 
 def test_several_queues_of_a_tofino_need_its_port() -> None:
@@ -182,7 +180,7 @@ def test_several_queues_of_a_tofino_need_its_port() -> None:
     with pytest.raises(ConfigError, match=r"share the port's shaper; set capacity\.lanes: 1"):
         plan_of(scenario_of(BY_FLOW), bed, lanes[2])
     (setting,) = scenario_settings(scenario_of(BY_FLOW))
-    lines = preview(bed, setting.program)
+    lines = preview(bed, setting)
     assert sum("tm.queue.sched_cfg" in line for line in lines) == 2
     assert lines[-1].endswith("queue=1 to 2, as its queue is")
 
@@ -190,7 +188,7 @@ def test_several_queues_of_a_tofino_need_its_port() -> None:
 def test_the_plan_says_the_queues(testbed: Testbed) -> None:
     text = plan_table(plan_of(scenario_of(), testbed))
     flat = " ".join(text.split())
-    assert "queue 0, voice: DSCP ef; drop-tail queue 1, fast: bbr; drop-tail; limit 0.5bdp" in flat
+    assert "queue 0, voice: DSCP ef; drop-tail queue 1, fast: bbr; drop-tail; limit 62.5kB" in flat
     assert "queue 2, rest: all others; drop-tail" in flat
 
 
@@ -204,5 +202,5 @@ def test_no_model_describes_them() -> None:
 def test_what_has_one_queue_is_planned_as_before(scenario: Scenario, testbed: Testbed) -> None:
     plan = plan_of(scenario, testbed)
     assert {trial.setting.queues for trial in plan.trials} == {None}
-    asked = json.loads(plan.trials[0].program.model_dump_json(exclude_none=True))
+    asked = json.loads(plan.trials[0].setting.model_dump_json(exclude_none=True))
     assert "queues" not in asked

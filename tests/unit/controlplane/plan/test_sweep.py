@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.limit import Limit, ReturnLine
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.plan.attempt import make_attempt
 from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes, scenario_settings
-from tests.unit.controlplane.conftest import SCENARIO, scenario_with
+from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with
 
 
 def test_settings_are_named_by_what_is_swept() -> None:
@@ -41,26 +47,26 @@ def test_the_kernel_is_a_part_of_the_setting() -> None:
 
 def test_trains_are_asked_of_the_target() -> None:
     (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, arrivals: trains"))
-    assert (setting.arrivals, setting.program.arrivals) == ("trains", "trains")
+    assert setting.arrivals == "trains"
     (setting,) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.arrivals, setting.program.arrivals) == ("frames", "frames")
+    assert setting.arrivals == "frames"
 
 
 def test_what_the_limit_counts_is_asked_of_the_target() -> None:
     asked = scenario_with("2bdp", "2bdp, limit_counts: queue")
     (setting,) = scenario_settings(asked)
-    assert (setting.limit_counts, setting.program.limit_counts) == ("queue", "queue")
+    assert setting.limit_counts == "queue"
     (setting,) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.limit_counts, setting.program.limit_counts) == (None, None)
+    assert setting.limit_counts is None
 
 
 def test_a_discipline_is_asked_of_the_target() -> None:
     (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, discipline: codel"))
     assert (setting.label, setting.queue.text) == ("b2bdp", "CoDel")
-    assert setting.program.discipline is not None
-    assert setting.program.discipline.name == "codel"
+    assert setting.discipline is not None
+    assert setting.discipline.name == "codel"
     (setting,) = scenario_settings(scenario_with("small", "usual"))
-    assert (setting.discipline, setting.program.discipline) == (None, None)
+    assert setting.discipline is None
 
 
 def test_disciplines_are_swept() -> None:
@@ -72,7 +78,7 @@ def test_disciplines_are_swept() -> None:
         for queue in ("droptail", "codel", "codel-target1ms", "mine")
         for buffer in (1, 2)
     ]
-    assert [each.program.discipline and each.queue.name for each in settings[::2]] == [
+    assert [each.applied().discipline and each.queue.name for each in settings[::2]] == [
         None, "codel", "codel", "mine"
     ]  # fmt: skip
     trains = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
@@ -189,3 +195,69 @@ def test_pairs_that_never_meet_are_no_game() -> None:
     game = SCENARIO.replace("[0, 1, 3]", "{pairs: all, second: [0, 1]}")
     assert not parse_scenario(alone, "s.yaml").model.seeks_equilibria(any_decided=True)
     assert parse_scenario(game, "s.yaml").model.seeks_equilibria(any_decided=False)
+
+
+def settings_of(bottleneck: str, swept: str) -> list[Setting]:
+    text = SCENARIO.replace("2bdp", f"2bdp, {bottleneck}")
+    text = text.replace("sweep: {mixes", f"sweep: {{bottleneck: {{{swept}}}, mixes")
+    return scenario_settings(parse_scenario(text, "s.yaml").model)
+
+
+def test_any_key_of_the_bottleneck_is_swept() -> None:
+    """By its path: a part, an entry of a list, each entry of a list, a key that Python renames."""
+    two = "queues: [{name: a, flows: [bbr]}, {name: b}]"
+    settings = settings_of(two, "scheduler: [drr, strict_priority]")
+    assert [(each.label, each.queues and each.queues.scheduler) for each in settings] == [
+        ("schedulerdrr-b2bdp", "drr"),
+        ("schedulerstrict_priority-b2bdp", "strict_priority"),
+    ]
+    assert settings[0].swept == {"bottleneck.scheduler": "drr"}
+    one, both = (
+        [queue.limit_bytes for queue in each.queues.queues]
+        for key in ("queues.1.limit", "queues.limit")
+        for each in settings_of(two, f"{key}: [20kB]")
+        if each.queues is not None
+    )
+    assert (one, both) == ([0, 20_000], [20_000, 20_000])
+    policed = settings_of("policer: {rate: 50mbit, burst: 9kB}", "policer.burst: [30kB, 1MB]")
+    assert [each.policer and each.policer.burst.bytes for each in policed] == [30_000, 10**6]
+    slow, slower = settings_of("return: {rate: 1mbit, buffer: 9pkt}", "return.rate: [2mbit, 1mbit]")
+    assert (slow.back, slower.back) == tuple(
+        ReturnLine(rate_bps=bps, limit=Limit(unit="packets", value=9)) for bps in (2 * 10**6, 10**6)
+    )
+
+
+@pytest.mark.parametrize(
+    ("swept", "problem"),
+    [
+        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write arrivals,"),
+        ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
+        ("changes.rate: [9mbit]", "bottleneck.changes: is not there; write it, so that a part of"),
+        ("changes.1.rate: [9mbit]", "bottleneck.changes: is not there; write it"),
+        ("overhead: [24B, 5kB]", "sweep.bottleneck.overhead: 5kB is too large; write at most"),
+        ("overhead: [24]", "sweep.bottleneck.overhead: '24' has no unit; write a size such as"),
+        ("overhead: [24B, 24B]", "sweep.bottleneck.overhead: a value is listed twice"),
+        ("trace: [a.trace]", "sweep.bottleneck.trace: a trace is not swept; write a scenario for"),
+        ("rate: [1mbit]", "sweep.bottleneck.rate: write it as `sweep.rate`"),
+        ("overhead: []", "sweep.bottleneck.overhead: is empty"),
+    ],
+)
+def test_what_cannot_be_swept_is_one_line(swept: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        settings_of("overhead: 0B", swept)
+    assert problem in error.value.message
+    assert "\n" not in error.value.message
+
+
+def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
+    text = SCENARIO.replace("2bdp", "2bdp, changes: [{at: 100ms, random_loss: 1%}]")
+    swept = "sweep: {bottleneck: {changes.random_loss: [1%, 2%]}, mixes"
+    scenario = parse_scenario(text.replace("sweep: {mixes", swept), "s.yaml").model
+    lost = set()
+    for trial in plan_of(scenario, testbed).trials:
+        (delay,) = make_attempt(scenario, trial, 0, 0, Path("/nowhere")).program().delays
+        lost.add((trial.setting.label, delay.forward["changes"][0]["loss_ppb"]))
+    assert lost == {
+        ("changes.random_loss1pct-b2bdp", 10**7),
+        ("changes.random_loss2pct-b2bdp", 2 * 10**7),
+    }

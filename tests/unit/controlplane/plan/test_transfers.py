@@ -102,7 +102,7 @@ def test_time_is_left_for_the_end_of_few_transfers_only(testbed: Testbed) -> Non
         (
             "arrivals: {every: 50ms}, size: 20kB",
             "strategy: reno",
-            "flows[1].count: is missing; write how many flows, or the `arrivals`",
+            "flows[1].count: is 0 or missing; write how many flows, or the `arrivals`",
         ),
         (
             "arrivals: {every: 50ms}",

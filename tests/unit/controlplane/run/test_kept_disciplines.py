@@ -122,7 +122,7 @@ def test_a_policy_of_the_memory_is_kept_as_well(tmp_path: Path) -> None:
     facts = run.directory.read("manifest.json", Manifest).disciplines
     assert sorted(facts) == ["half", "mine"]
     assert (folder / facts["half"].source).read_text() == OWN_POLICY
-    told = loadable_bottleneck(plan.trials[0].program, run.disciplines).queues
+    told = loadable_bottleneck(plan.trials[0].setting, run.disciplines).queues
     assert told is not None
     assert [each.suffix for each in map(Path, [told.memory.file])] == [".so"]
     assert dict(told.memory.parameters) == {"least_bytes": 20_000}

@@ -101,7 +101,7 @@ def test_a_run_of_several_queues_says_what_was_applied(make_run: MakeRun) -> Non
             ("fast", ("bbr",), 62_500, 3),
             ("rest", (), 0, 1),
         ]
-        assert record.requested.queues == applied
+        assert record.setting.queues == applied
 
 
 def test_the_tables_follow_the_contract(finished: Finished) -> None:

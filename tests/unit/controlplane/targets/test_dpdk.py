@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.disciplines import DisciplineProgram
+from nashbed.controlplane.contract.disciplines import Discipline
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.messages.dataplane import TelemetryTotals
-from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
+from nashbed.controlplane.contract.queues import Memory, Queue, Queues
 from nashbed.controlplane.contract.shared import CONSTANTS, FLOW_REGISTERS
 from nashbed.controlplane.contract.target import (
     Applied,
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     Limit,
     TelemetryPlan,
@@ -52,7 +52,7 @@ def lane_program(flows: int = 3) -> LaneProgram:
     limit = Limit(unit="cells", value=100, cell_bytes=80)
     return LaneProgram(
         lane=2,
-        bottleneck=BottleneckProgram(rate_bps=10**8, limit=limit, overhead_bytes=24),
+        bottleneck=Lane(rate_bps=10**8, limit=limit, overhead_bytes=24),
         delays=(GroupDelay(1, 2, 3, 4), GroupDelay(5, 6, 0, 8, 9)),
         flows=tuple(
             FlowEntry(flow=10 + i, src="10.64.2.1", dst="10.65.2.1", sport=10000 + i, dport=5001)
@@ -111,7 +111,7 @@ def test_what_the_limit_counts_is_applied(
 
 def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
     lane = lane_program()
-    codel = DisciplineProgram(name="codel", parameters=(("target_ns", 5 * 10**6), ("ecn", True)))
+    codel = Discipline(name="codel", parameters=(("target_ns", 5 * 10**6), ("ecn", True)))
     program = lane.bottleneck.model_copy(update={"discipline": codel})
     assert target.program(replace(lane, bottleneck=program)).discipline == codel
     flat = {"name": "codel", "target_ns": 5 * 10**6, "ecn": True, "seed": lane.seed}
@@ -124,18 +124,18 @@ def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
 def test_several_queues_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     """The data plane knows no names; what is applied has them, and what it answered."""
     lane = lane_program()
-    asked = QueuesProgram(
+    asked = Queues(
         scheduler="drr",
-        memory=MemoryProgram(name="dynamic_threshold", parameters=(("alpha", 2.0),)),
+        memory=Memory(name="dynamic_threshold", parameters=(("alpha", 2.0),)),
         queues=(
-            QueueProgram(
+            Queue(
                 name="bulk",
                 takes=("cubic",),
                 limit_bytes=5000,
                 weight=3,
-                discipline=DisciplineProgram(name="codel", parameters=(("ecn", True),)),
+                discipline=Discipline(name="codel", parameters=(("ecn", True),)),
             ),
-            QueueProgram(name="rest"),
+            Queue(name="rest"),
         ),
         dscp=((46, 0),),
         dscp_default=1,
@@ -158,7 +158,10 @@ def test_several_queues_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     }
     assert (told["dscp"], told["dscp_default"]) == ([[46, 0]], 1)
     strict = asked.model_copy(update={"scheduler": "strict_priority"})
-    assert [set(queue) & {"weight"} for queue in strict.told(0)["queues"]] == [set(), set()]
+    assert [set(queue) & {"weight"} for queue in strict.told(0)["queues"]["queues"]] == [
+        set(),
+        set(),
+    ]
     assert target.program(lane).queues is None
     assert not {"queues", "dscp", "dscp_default"} & set(host.process.requests[-4])
 

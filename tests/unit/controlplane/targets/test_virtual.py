@@ -10,9 +10,9 @@ import pytest
 from nashbed.controlplane.contract.errors import InternalError, TargetError
 from nashbed.controlplane.contract.target import (
     Applied,
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     Limit,
     TelemetryPlan,
@@ -49,9 +49,7 @@ def target(host: FakeGuestHost) -> Iterator[VirtualTarget]:
 def lane_program(flows: int = 3, rate_bps: int = 10**8, limit_bytes: int = 10**6) -> LaneProgram:
     return LaneProgram(
         lane=0,
-        bottleneck=BottleneckProgram(
-            rate_bps=rate_bps, limit=Limit(unit="bytes", value=limit_bytes)
-        ),
+        bottleneck=Lane(rate_bps=rate_bps, limit=Limit(unit="bytes", value=limit_bytes)),
         delays=(GroupDelay(20 * MS, 20 * MS, 0, 4), GroupDelay(5 * MS, 5 * MS, 0, 8)),
         flows=tuple(
             FlowEntry(flow=i, src="10.64.0.1", dst="10.65.0.1", sport=10000 + i, dport=5001)

@@ -11,9 +11,9 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.target import (
-    BottleneckProgram,
     FlowEntry,
     GroupDelay,
+    Lane,
     LaneProgram,
     Limit,
     TelemetryPlan,
@@ -43,7 +43,7 @@ capacity: {rate: 250mbit, lanes: 4}
 """
 LANE = LaneProgram(
     lane=0,
-    bottleneck=BottleneckProgram(rate_bps=10**8, limit=Limit(unit="bytes", value=9000)),
+    bottleneck=Lane(rate_bps=10**8, limit=Limit(unit="bytes", value=9000)),
     delays=(GroupDelay(1, 2, 3, 4),),
     flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
 )
@@ -202,7 +202,7 @@ def run_all(run: ActiveRun, kind: list[FakeSwitch], fault: str = "") -> list[Tri
 def test_a_whole_run_on_a_switch_is_valid(tmp_path: Path, kind: list[FakeSwitch]) -> None:
     run = planned(tmp_path)
     assert run.plan.lanes == 1
-    assert run.plan.trials[0].expected == fake.resolve(run.plan.trials[0].program)
+    assert run.plan.trials[0].expected == fake.resolve(run.plan.trials[0].setting)
     records = run_all(run, kind)
     assert [record.invalid_reasons for record in records] == [()] * 3
     assert {record.applied.detail for record in records} == {"12500000 bytes/s"}

@@ -33,7 +33,13 @@ from nashbed.controlplane.contract.messages.flows import (
 from nashbed.controlplane.contract.path_changes import Reorder
 from nashbed.controlplane.contract.plan import PlannedTrial
 from nashbed.controlplane.contract.records import FLOW_SAMPLE, GOODPUT
-from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
+from nashbed.controlplane.contract.target import (
+    PLAIN_LANE,
+    Applied,
+    Capabilities,
+    Limit,
+    TimeBounds,
+)
 from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
 from nashbed.controlplane.contract.units import Duration, Share
 from nashbed.controlplane.lane.programmed import difference, loss_counters
@@ -58,7 +64,7 @@ SETTING = Setting(
     buffer_bdp=2, base_rtt_ns=(10 * MS,), limit=LIMIT,
 )  # fmt: skip
 CAN = Capabilities(
-    target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
+    target="made up", lanes=1, flows=1, lane=PLAIN_LANE, max_rate_bps=10**9,
     max_buffer_bytes=10**6, arrival_stamps=True,
 )  # fmt: skip
 EXACT = TimeBounds(departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0)

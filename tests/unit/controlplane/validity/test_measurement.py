@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.disciplines import DisciplineProgram
+from nashbed.controlplane.contract.disciplines import Discipline
 from nashbed.controlplane.contract.limit import LimitCounts
 from nashbed.controlplane.contract.messages.flows import (
     SenderFlowReport,
@@ -16,7 +16,7 @@ from nashbed.controlplane.contract.messages.flows import (
     SinkReport,
     TimerLateness,
 )
-from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
+from nashbed.controlplane.contract.queues import Memory, Queue, Queues
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
@@ -88,14 +88,14 @@ def test_the_queue_is_not_rebuilt_where_packets_overtake_others(testbed: Testbed
     """Of a flow queue, and of what nobody knows; CoDel's is first in, first out."""
     scenario, can = scenario_with("small", "usual"), dpdk_capabilities(testbed.dataplane)
     (trial, *_) = plan_of(scenario, testbed).trials
-    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.program.limit
+    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.setting.limit
     for discipline, wrong in (("codel", 1), ("fq_codel", 0), ("mine", 0)):
         applied = Applied(
             rate_bps=10**8,
             limit=limit,
             buffer_bytes=limit.in_bytes,
             overhead_bytes=0,
-            discipline=DisciplineProgram(name=discipline),
+            discipline=Discipline(name=discipline),
         )
         evidence = Evidence.empty(attempt, applied, can, (0, 10**9)).postcards
         assert evidence is not None
@@ -123,18 +123,18 @@ def test_several_queues_are_rebuilt_each_by_itself(
     """A packet of the first of two queues, which met nothing."""
     scenario, can = scenario_with("small", "usual"), dpdk_capabilities(testbed.dataplane)
     (trial, *_) = plan_of(scenario, testbed).trials
-    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.program.limit
+    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.setting.limit
     applied = Applied(
         rate_bps=10**8,
         limit=limit,
         buffer_bytes=limit.in_bytes,
         overhead_bytes=0,
         limit_counts=counts,
-        queues=QueuesProgram(
+        queues=Queues(
             scheduler="drr",
-            memory=MemoryProgram(name="complete_sharing"),
+            memory=Memory(name="complete_sharing"),
             queues=tuple(
-                QueueProgram(name=f"q{i}", discipline=name and DisciplineProgram(name=name))
+                Queue(name=f"q{i}", discipline=name and Discipline(name=name))
                 for i, name in enumerate(disciplines)
             ),
         ),

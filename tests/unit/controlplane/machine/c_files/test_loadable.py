@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.c_files import CFile
-from nashbed.controlplane.contract.disciplines import DisciplineProgram
+from nashbed.controlplane.contract.disciplines import Discipline
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.c_files import loadable as loadable_module
 from nashbed.controlplane.machine.c_files.aqm_tool import DisciplineAbout
@@ -37,8 +37,8 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(loadable_module, "shared_object", lambda _: made)
     monkeypatch.setattr(loadable_module, "about_object", lambda _: about)
 
-    def tell(**params: Any) -> DisciplineProgram:
-        asked = DisciplineProgram(name="mine", file="./mine.c", parameters=tuple(params.items()))
+    def tell(**params: Any) -> Discipline:
+        asked = Discipline(name="mine", file="./mine.c", parameters=tuple(params.items()))
         return loadable(CFile("mine", tmp_path / "mine.c", "e" * 64), asked)
 
     return tell

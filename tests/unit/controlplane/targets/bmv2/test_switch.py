@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.messages.dataplane import QueueState
-from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
+from nashbed.controlplane.contract.target import FlowEntry, Lane, LaneProgram, Limit
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.machine.paths import P4SRC
 from nashbed.controlplane.targets.bmv2 import Bmv2Switch, bmv2_resolve
@@ -20,7 +20,7 @@ from tests.fakes.bmv2 import FakeHost, FakeRuntime
 
 ARTEFACT = P4SRC / "bmv2" / "bottleneck.json"
 MBIT = 10**6
-PROGRAM = BottleneckProgram(rate_bps=10 * MBIT, limit=Limit(unit="bytes", value=100_000))
+PROGRAM = Lane(rate_bps=10 * MBIT, limit=Limit(unit="bytes", value=100_000))
 ENTRIES = tuple(FlowEntry(f, "10.64.0.1", "10.65.0.1", 40000 + f, 5001) for f in range(3))
 
 
@@ -59,7 +59,7 @@ def test_a_service_that_never_comes_is_told(rig: Rig, monkeypatch: pytest.Monkey
         rig.switch.load(ARTEFACT)
 
 
-def lane(program: BottleneckProgram = PROGRAM, number: int = 0) -> LaneProgram:
+def lane(program: Lane = PROGRAM, number: int = 0) -> LaneProgram:
     return LaneProgram(lane=number, bottleneck=program, delays=(), flows=ENTRIES)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import Lane, Limit
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.targets import capabilities_of, preview, resolve
 from nashbed.controlplane.targets.tofino.capabilities import BRIDGED_BYTES, CHIPS, Chip
@@ -40,10 +40,8 @@ def bed() -> Testbed:
     return load_testbed(EXAMPLE).model
 
 
-def intent(rate_bps: int = 10**8, unit: str = "bytes", value: int = 10**6) -> BottleneckProgram:
-    return BottleneckProgram.model_validate(
-        {"rate_bps": rate_bps, "limit": {"unit": unit, "value": value}}
-    )
+def intent(rate_bps: int = 10**8, unit: str = "bytes", value: int = 10**6) -> Lane:
+    return Lane.model_validate({"rate_bps": rate_bps, "limit": {"unit": unit, "value": value}})
 
 
 @chips
@@ -99,7 +97,7 @@ def test_a_packet_takes_whole_cells_with_its_headers() -> None:
         (intent(unit="packets", value=64), 64 * 20),
     ],
 )
-def test_limits_become_cells(bed: Testbed, program: BottleneckProgram, cells: int) -> None:
+def test_limits_become_cells(bed: Testbed, program: Lane, cells: int) -> None:
     applied = resolve(bed, program)
     assert applied.limit == Limit(unit="cells", value=cells, cell_bytes=80)
     assert applied.buffer_bytes == cells // 20 * 1514
@@ -124,9 +122,7 @@ def test_full_packets_get_the_rate_that_is_asked_for(bed: Testbed) -> None:
         (intent(rate_bps=25 * 10**9), "of port 133, which has 25gbit"),
     ],
 )
-def test_what_the_chip_cannot_do_is_refused(
-    bed: Testbed, program: BottleneckProgram, reason: str
-) -> None:
+def test_what_the_chip_cannot_do_is_refused(bed: Testbed, program: Lane, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
         resolve(bed, program)
     assert "\n" not in error.value.message

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.queues import MemoryProgram, QueueProgram, QueuesProgram
+from nashbed.controlplane.contract.queues import Memory, Queue, Queues
 from nashbed.controlplane.contract.target import (
     Applied,
-    BottleneckProgram,
     FlowEntry,
+    Lane,
     LaneProgram,
     Limit,
 )
@@ -26,7 +26,8 @@ from tests.support.tofino import artefact, settings
 RECEIVERS, PIPE = 136, 1
 FULL = {"tofino1": 20, "tofino2": 9}
 """Cells of a full-sized packet."""
-SHARING = MemoryProgram(name="complete_sharing")
+SHARING = Memory(name="complete_sharing")
+STATIC = Memory(name="static", parameters=(("limits_bytes", (80 * 1514, 40 * 1514)),))
 
 
 def connected(server: FakeBfRt, lanes: int = 1) -> TofinoSwitch:
@@ -45,24 +46,24 @@ def switch(server: FakeBfRt) -> Iterator[TofinoSwitch]:
 
 
 def several(
-    memory: MemoryProgram = SHARING,
+    memory: Memory = SHARING,
     scheduler: Any = "drr",
     weights: tuple[int, ...] = (1, 3),
     limits: tuple[int, ...] = (0, 0),
-) -> BottleneckProgram:
+) -> Lane:
     """Queues out of a hundred packets at 100 Mbit/s."""
     queues = tuple(
-        QueueProgram(name=f"q{i}", limit_bytes=limit, weight=weight)
+        Queue(name=f"q{i}", limit_bytes=limit, weight=weight)
         for i, (weight, limit) in enumerate(zip(weights, limits, strict=True))
     )
-    return BottleneckProgram(
+    return Lane(
         rate_bps=10**8,
         limit=Limit(unit="bytes", value=100 * 1514),
-        queues=QueuesProgram(scheduler=scheduler, memory=memory, queues=queues),
+        queues=Queues(scheduler=scheduler, memory=memory, queues=queues),
     )
 
 
-def programmed(switch: TofinoSwitch, asked: BottleneckProgram) -> Applied:
+def programmed(switch: TofinoSwitch, asked: Lane) -> Applied:
     flows = tuple(
         FlowEntry(f, "10.64.0.1", "10.65.0.1", 20000 + f, 5201, queue=f % 2) for f in range(2)
     )
@@ -131,14 +132,18 @@ def test_the_lowest_of_eight_priorities_is_read_by_another_name() -> None:
     [
         (SHARING, (0, 0), (100, 100)),
         (SHARING, (0, 30 * 1514), (100, 30)),
-        (MemoryProgram(name="complete_partitioning"), (0, 0), (50, 50)),
-        (MemoryProgram(name="static", limits_bytes=(80 * 1514, 40 * 1514)), (0, 0), (80, 40)),
+        (Memory(name="complete_partitioning"), (0, 0), (50, 50)),
+        (
+            Memory(name="static", parameters=(("limits_bytes", (80 * 1514, 40 * 1514)),)),
+            (0, 0),
+            (80, 40),
+        ),
     ],
 )
 def test_static_limits_are_within_one_pool(
     server: FakeBfRt,
     switch: TofinoSwitch,
-    memory: MemoryProgram,
+    memory: Memory,
     limits: tuple[int, ...],
     packets: tuple[int, ...],
 ) -> None:
@@ -163,7 +168,7 @@ def test_a_dynamic_threshold_is_the_chips(
     server: FakeBfRt, switch: TofinoSwitch, alpha: float, name: str
 ) -> None:
     """Its names are the share that one queue alone gets: alpha / (1 + alpha), cut to per cents."""
-    memory = MemoryProgram(name="dynamic_threshold", parameters=(("alpha", alpha),))
+    memory = Memory(name="dynamic_threshold", parameters=(("alpha", alpha),))
     applied = programmed(switch, several(memory))
     assert [at_queue(server, "buffer", i)["dynamic_baf"] for i in (0, 1)] == [name] * 2
     assert int(name.removesuffix("%")) == pytest.approx(100 * alpha / (1 + alpha), abs=0.7)
@@ -231,12 +236,12 @@ def test_all_of_it_is_taken_back(server: FakeBfRt) -> None:
     ("asked", "problem"),
     [
         (
-            several(MemoryProgram(name="dynamic_threshold", parameters=(("alpha", 3.0),))),
+            several(Memory(name="dynamic_threshold", parameters=(("alpha", 3.0),))),
             "dynamic thresholds have alpha 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, not 3",
         ),
         (
             several(
-                MemoryProgram(name="dynamic_threshold", parameters=(("alpha", 1.0),)),
+                Memory(name="dynamic_threshold", parameters=(("alpha", 1.0),)),
                 limits=(0, 3028),
             ),
             "a queue has a dynamic threshold or a limit of its own, not both",
@@ -244,7 +249,7 @@ def test_all_of_it_is_taken_back(server: FakeBfRt) -> None:
     ],
 )
 def test_what_it_cannot_is_refused_while_planning(
-    server: FakeBfRt, asked: BottleneckProgram, problem: str
+    server: FakeBfRt, asked: Lane, problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem) as error:
         resolve(settings(server.chip, server.address), asked)
@@ -253,8 +258,11 @@ def test_what_it_cannot_is_refused_while_planning(
 
 def test_several_queues_have_the_port_to_themselves(server: FakeBfRt) -> None:
     described = settings(server.chip, server.address)
-    assert switch_capabilities(described, 1).queues == {"tofino1": 7, "tofino2": 8}[server.chip]
-    assert switch_capabilities(described, 2).queues == 1
+    assert (
+        switch_capabilities(described, 1).lane["queues"]
+        == {"tofino1": 7, "tofino2": 8}[server.chip]
+    )
+    assert switch_capabilities(described, 2).lane["queues"] == 1
     switch = connected(server, lanes=2)
     with pytest.raises(TargetError, match=r"one lane has it alone; set capacity\.lanes: 1"):
         programmed(switch, several())

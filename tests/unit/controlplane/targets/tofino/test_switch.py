@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.messages.dataplane import SwitchHello
-from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
+from nashbed.controlplane.contract.target import FlowEntry, Lane, LaneProgram, Limit
 from nashbed.controlplane.machine.process.clock import poll
 from nashbed.controlplane.targets.tofino import TofinoSwitch
 from nashbed.controlplane.targets.tofino.client import BfRtClient
@@ -38,7 +38,7 @@ def loaded(server: FakeBfRt, switch: TofinoSwitch) -> SwitchHello:
 
 
 def lane_program(lane: int = 0, packets: int = 100, rate_bps: int = 10**8) -> LaneProgram:
-    bottleneck = BottleneckProgram(rate_bps=rate_bps, limit=Limit(unit="packets", value=packets))
+    bottleneck = Lane(rate_bps=rate_bps, limit=Limit(unit="packets", value=packets))
     return LaneProgram(lane, bottleneck, (), FLOWS)
 
 
