@@ -17,12 +17,16 @@ def all_keys(kind: str) -> str:
     Args:
         kind: `scenario`, `testbed` or `cluster`.
     """
-    schema: Schema = json.loads((CONFIGS / "schema" / f"{kind}.schema.json").read_text())
-    models = {n: each for n, each in schema["$defs"].items() if "properties" in each}
+    text = (CONFIGS / "schema" / f"{kind}.schema.json").read_text()
+    models: Schema = json.loads(text)["$defs"]
+    # What has no keys, as a list, is described where it stands.
+    plain = {f"#/$defs/{n}": models.pop(n) for n in [*models] if "properties" not in models[n]}
+    schema: Schema = json.loads(text, object_hook=lambda part: plain.get(part.get("$ref"), part))
     sections = [_keys_of(schema)]
     sections += [
         f"## {name}\n\n{each.get('description', '')}\n\n{_keys_of(each)}"
-        for name, each in sorted(models.items())
+        for name, each in sorted(schema["$defs"].items())
+        if name in models
     ]
     return "\n\n".join(sections)
 
