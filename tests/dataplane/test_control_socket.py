@@ -157,7 +157,7 @@ def test_queues_are_answered_as_they_are_applied(live: Bed, memory: dict[str, An
         assert again["applied"] == applied
         lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
         assert f"memory {memory['name']}" in lane["queue"]
-        assert "queue 1: drop-tail, weight 1" in lane["queue"]
+        assert "queue 1: droptail, weight 1" in lane["queue"]
 
 
 def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:

@@ -429,7 +429,7 @@ class Queue:
     Attributes:
         weight: Its share of the line, with deficit round robin.
         limit: Its own limit in bytes; 0: none.
-        discipline: Its discipline; None: first in, first out.
+        discipline: Its discipline; None: drop-tail.
         params: The discipline's.
         seed: The discipline's.
     """

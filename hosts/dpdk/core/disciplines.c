@@ -8,7 +8,7 @@
 extern const struct aqm_ops step_ops, red_ops, codel_ops, pie_ops, fq_codel_ops, dualpi2_ops;
 
 const struct aqm_ops *const aqm_disciplines[] = {
-	&step_ops, &red_ops, &codel_ops, &pie_ops, &fq_codel_ops, &dualpi2_ops, NULL,
+	&droptail_ops, &step_ops, &red_ops, &codel_ops, &pie_ops, &fq_codel_ops, &dualpi2_ops, NULL,
 };
 
 const struct aqm_ops *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The disciplines that decide when they are asked, one C file each in disciplines/, and what is
- * the same for a user's own.
- */
+/* The disciplines, one C file each in disciplines/, and what is the same for a user's own. */
 #ifndef NASHBED_DISCIPLINES_H
 #define NASHBED_DISCIPLINES_H
 
 #include "aqm.h"
 
 #define AQM_PARAMS_MAX 32u
+
+extern const struct aqm_ops droptail_ops;
 
 /* Ended by NULL. */
 extern const struct aqm_ops *const aqm_disciplines[];

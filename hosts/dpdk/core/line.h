@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What drop-tail and the disciplines that decide at dequeue share: when a packet has left, and
- * what it takes of the limit.
- */
+/* A lane's line: when a packet has left, and what it takes of the limit. */
 #ifndef NASHBED_LINE_H
 #define NASHBED_LINE_H
 

@@ -16,7 +16,7 @@
 struct queue_config {
 	uint64_t limit_bytes; /* 0: none but the memory's */
 	uint32_t weight;      /* of SCHEDULER_DRR; 1 otherwise */
-	struct aqm_setup aqm; /* ops NULL: drop-tail */
+	struct aqm_setup aqm;
 };
 
 struct queues_config {

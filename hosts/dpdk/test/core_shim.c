@@ -197,55 +197,6 @@ shim_tm_delete(struct traffic_manager *tm)
 	free(tm);
 }
 
-/* The plainest discipline: what has been taken leaves in its order. With the limit that served.c keeps
- * it is drop-tail, which shows that served.c does what drop-tail's own code does.
- */
-static int
-fifo_aqm_init(void *state, const void *config, const struct aqm_line *line, uint64_t seed)
-{
-	(void)config;
-	(void)line;
-	(void)seed;
-	fifo_init(state, sizeof(struct queue_packet));
-	return 0;
-}
-
-static void
-fifo_aqm_fini(void *state)
-{
-	fifo_free(state);
-}
-
-static bool
-fifo_aqm_enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	(void)line;
-	(void)now_ns;
-	return aqm_push(state, packet);
-}
-
-static bool
-fifo_aqm_dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	(void)line;
-	(void)now_ns;
-	return aqm_pop(state, packet);
-}
-
-static const struct aqm_param no_params[] = {{.name = NULL}};
-
-static const struct aqm_ops fifo_aqm_ops = {
-	.abi = AQM_ABI,
-	.name = "fifo",
-	.help = "first in, first out",
-	.params = no_params,
-	.state_bytes = sizeof(struct fifo),
-	.init = fifo_aqm_init,
-	.fini = fifo_aqm_fini,
-	.enqueue = fifo_aqm_enqueue,
-	.dequeue = fifo_aqm_dequeue,
-};
-
 struct discipline_config *
 shim_config_new(uint64_t rate_bps, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
 		uint32_t counts, uint32_t overhead_bytes)
@@ -273,9 +224,7 @@ shim_config_delete(struct discipline_config *config)
 static int
 choose(struct aqm_setup *setup, const char *name, uint64_t seed)
 {
-	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
-
-	setup->ops = is_fifo ? &fifo_aqm_ops : aqm_find(name);
+	setup->ops = aqm_find(name);
 	setup->seed = seed;
 	if (setup->ops == NULL)
 		return -ENOENT;
@@ -447,7 +396,7 @@ shim_config_policer(struct discipline_config *config, uint64_t rate_bps, uint64_
 void
 shim_tm_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
 {
-	traffic_manager_begin(tm, lane, t0_ns);
+	traffic_lane_begin(&tm->lanes[lane], t0_ns);
 }
 
 int
