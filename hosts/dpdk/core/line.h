@@ -78,13 +78,4 @@ line_departure(const struct discipline_config *config, struct exact_time t, uint
 	return t;
 }
 
-/* The limit's unit, for people. */
-static inline const char *
-line_unit_name(enum limit_unit unit)
-{
-	static const char *const names[] = {"bytes", "packets", "cells"};
-
-	return names[unit];
-}
-
 #endif

@@ -8,8 +8,6 @@
  */
 #include "traffic_lane.h"
 
-#include <inttypes.h>
-
 #include "disciplines.h"
 #include "line.h"
 
@@ -318,29 +316,6 @@ traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet)
 	if (!lane->is_busy && lane->dropped.count == 0)
 		begin_state(lane);
 	return true;
-}
-
-int
-traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes)
-{
-	const struct discipline_config *config = &lane->config;
-	struct description line = {text, text_bytes, 0};
-
-	if (config->policer.rate_bps > 0)
-		describe_add(&line, "policer %" PRIu64 " bit/s, burst %" PRIu64 " bytes; ",
-			     config->policer.rate_bps, config->policer.burst_bytes);
-	describe_add(&line,
-		     "%s, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
-		     " bytes per packet%s%s",
-		     config->aqm.ops->name, config->rate_bps, config->limit,
-		     line_unit_name(config->unit), config->overhead_bytes,
-		     config->arrivals == ARRIVALS_TRAINS ? ", trains all or nothing" : "",
-		     config->counts == COUNTS_QUEUE ? ", what is being sent does not count" : "");
-	if (config->aqm.ops == &queues_ops)
-		queues_describe(&config->queues, &line);
-	else
-		describe_params(&line, config->aqm.ops->params, config->aqm.config);
-	return (int)line.at;
 }
 
 void

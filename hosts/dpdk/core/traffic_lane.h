@@ -60,8 +60,6 @@ bool traffic_lane_dequeue(struct traffic_lane *lane, struct queue_packet *packet
 /* The same, but it takes no time on the line: with the last one the lane begins anew. */
 bool traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet);
 
-/* The configuration as one line for people, as snprintf() does. */
-int traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes);
 void traffic_lane_stats(const struct traffic_lane *lane, struct discipline_stats *stats);
 void traffic_lane_reset_stats(struct traffic_lane *lane);
 

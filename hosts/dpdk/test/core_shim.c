@@ -463,12 +463,6 @@ shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[EXPORT
 }
 
 int
-shim_tm_describe(const struct traffic_manager *tm, uint32_t lane, char *text, size_t text_bytes)
-{
-	return traffic_manager_describe(tm, lane, text, text_bytes);
-}
-
-int
 shim_tm_discard(struct traffic_manager *tm, uint32_t lane)
 {
 	struct queue_packet q;
