@@ -188,4 +188,19 @@ aqm_pop(struct fifo *queue, struct queue_packet *packet)
 	return true;
 }
 
+/* For a table of functions where a state begins with its only queue: `fini`, and `dequeue` where
+ * packets leave in their order.
+ */
+static inline void
+aqm_free_queue(void *state)
+{
+	fifo_free(state);
+}
+
+static inline bool
+aqm_first_out(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	return aqm_pop(state, packet);
+}
+
 #endif

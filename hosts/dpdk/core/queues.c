@@ -169,7 +169,6 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 	const struct memory_ops *policy;
 	int error = 0;
 
-	(void)seed;
 	s->config = *(const struct queues_config *)config;
 	queues_memory(&s->config, line, &s->memory);
 	policy = s->config.memory.ops = policy_of(&s->config);

@@ -7,33 +7,14 @@
 static int
 init(void *state, const void *config, const struct aqm_line *line, uint64_t seed)
 {
-	(void)config;
-	(void)line;
-	(void)seed;
 	fifo_init(state, sizeof(struct queue_packet));
 	return 0;
-}
-
-static void
-fini(void *state)
-{
-	fifo_free(state);
 }
 
 static bool
 enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
 {
-	(void)line;
-	(void)now_ns;
 	return aqm_push(state, packet);
-}
-
-static bool
-dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	(void)line;
-	(void)now_ns;
-	return aqm_pop(state, packet);
 }
 
 static const struct aqm_param no_params[] = {{.name = NULL}};
@@ -45,7 +26,7 @@ const struct aqm_ops droptail_ops = {
 	.params = no_params,
 	.state_bytes = sizeof(struct fifo),
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
-	.dequeue = dequeue,
+	.dequeue = aqm_first_out,
 };
