@@ -74,7 +74,6 @@ print_note(const struct native_note *note)
 static void
 on_signal(int number)
 {
-	(void)number;
 	dataplane_stop(&dataplane);
 }
 

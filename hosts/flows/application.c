@@ -30,7 +30,6 @@ read_ladder(const struct json_place *place, const struct json_field *field, cons
 	struct ladder *ladder = target;
 	size_t count = json_array_size(value);
 
-	(void)field;
 	if (!json_is_array(value) || count < 1 || count > LADDER_MAX)
 		return json_place_error(place, "must be a list of 1 to %d rates", LADDER_MAX);
 	for (size_t i = 0; i < count; i++)

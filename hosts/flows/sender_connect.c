@@ -18,7 +18,6 @@ static int connect_more(struct connecting *c, int64_t now_ns);
 static int
 connect_next(struct sender_flow *flow, void *owner, int64_t now_ns)
 {
-	(void)flow;
 	return connect_more(owner, now_ns);
 }
 
@@ -46,7 +45,6 @@ deadline_ns(const void *owner)
 static int
 too_late(void *owner, int64_t now_ns)
 {
-	(void)now_ns;
 	return sender_connect_too_late(((const struct connecting *)owner)->all);
 }
 

@@ -212,8 +212,6 @@ broke_before_start(struct watch *watch, uint32_t events, int64_t now_ns)
 	int error = tcp_socket_error(watch->fd);
 	char name[FLOW_NAME_BYTES];
 
-	(void)events;
-	(void)now_ns;
 	return failure_set(flow->all->session.failure, EXIT_STATUS_HOST,
 			   "%s: connection lost before its start: %s",
 			   flow_name(flow->config, name),

@@ -174,7 +174,6 @@ control_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 	unsigned char states[8];
 	ssize_t count = recv(watch->fd, states, sizeof(states), MSG_DONTWAIT);
 
-	(void)events;
 	if (count < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 :
 							   process_failed(process, strerror(errno));
@@ -192,7 +191,6 @@ control_answered(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct process *process = container_of(watch, struct process, watch);
 	int error = tcp_socket_error(watch->fd);
 
-	(void)now_ns;
 	if (error != 0 || (events & (EPOLLERR | EPOLLHUP)) != 0)
 		return process_failed(process, strerror(error != 0 ? error : ECONNRESET));
 	process->step = PROCESS_AWAITS_PARAM_EXCHANGE;

@@ -16,8 +16,6 @@ signal_arrived(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct session *session = container_of(watch, struct session, signals);
 	struct signalfd_siginfo info;
 
-	(void)events;
-	(void)now_ns;
 	if (read(watch->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		session->loop.stop_signal = (int)info.ssi_signo;
 	return 0;
@@ -107,8 +105,6 @@ stdin_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 	ssize_t count = read(watch->fd, session->line + session->used,
 			     sizeof(session->line) - session->used);
 
-	(void)events;
-	(void)now_ns;
 	if (count < 0)
 		return errno == EINTR || errno == EAGAIN ?
 			       0 :

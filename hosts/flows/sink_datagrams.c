@@ -63,7 +63,6 @@ drain(struct datagram_sink *from, int64_t now_ns)
 static int
 readable(struct watch *watch, uint32_t events, int64_t now_ns)
 {
-	(void)events;
 	return drain(container_of(watch, struct datagram_sink, watch), now_ns);
 }
 

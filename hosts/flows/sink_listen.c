@@ -104,7 +104,6 @@ listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	socklen_t length = sizeof(peer);
 	int fd;
 
-	(void)events;
 	if (listener->has_data)
 		return take_transfer(listener, now_ns);
 	fd = accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);

@@ -147,8 +147,6 @@ control_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 {
 	struct server *server = container_of(watch, struct server, watch);
 
-	(void)events;
-	(void)now_ns;
 	if (server->step == SERVER_AWAITS_COOKIE || server->step == SERVER_AWAITS_PARAMETERS)
 		return read_message(server);
 	await_hang_up(server);

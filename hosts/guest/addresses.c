@@ -13,7 +13,6 @@
 void *
 sbrk(intptr_t increment)
 {
-	(void)increment;
 	return NULL;
 }
 
@@ -21,6 +20,5 @@ sbrk(intptr_t increment)
 int
 personality(unsigned long persona)
 {
-	(void)persona;
 	return PER_LINUX | ADDR_NO_RANDOMIZE;
 }

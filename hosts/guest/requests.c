@@ -41,7 +41,6 @@ static int
 read_strings(const struct json_place *place, const struct json_field *field, const json_t *value,
 	     void *target)
 {
-	(void)field;
 	if (!json_is_array(value))
 		return json_place_error(place, "must be a list of texts");
 	for (size_t i = 0; i < json_array_size(value); i++)
@@ -58,7 +57,6 @@ read_settings(const struct json_place *place, const struct json_field *field, co
 	const char *key;
 	json_t *each;
 
-	(void)field;
 	if (!json_is_object(value))
 		return json_place_error(place, "must be an object of texts");
 	json_object_foreach((json_t *)(uintptr_t)value, key, each)
@@ -74,7 +72,6 @@ read_line(const struct json_place *place, const struct json_field *field, const 
 {
 	const char *text = json_string_value(value);
 
-	(void)field;
 	if (text == NULL || strchr(text, '\n') != NULL || strlen(text) > LINE_BYTES_MAX)
 		return json_place_error(place, "must be one line");
 	*(const char **)target = text;

@@ -28,49 +28,47 @@ NEVER = 2**64 - 1
 UNITS = ("bytes", "packets", "cells")
 COUNTS = ("system", "queue")
 SCHEDULERS = ("drr", "strict_priority")
+ALONE = 2**32 - 1
+"""A lane's discipline, as no number of several queues is."""
 MODES = ("all", "sample", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    **{
+        f"{kind}_{what}": signature
+        for kind in (
+            *("event_heap", "delay_line", "traffic_manager", "returns", "config", "train"),
+            *("lateness", "round_trips", "disturbance"),
+        )
+        for what, signature in (("new", (c_void_p, [c_uint64])), ("delete", (None, [c_void_p])))
+    },
     "prng_next": (c_uint64, [c_void_p]),
-    "heap_new": (c_void_p, [c_uint32]),
-    "heap_delete": (None, [c_void_p]),
-    "heap_set": (None, [c_void_p, c_uint32, c_uint64]),
-    "heap_next_ns": (c_uint64, [c_void_p]),
-    "heap_next_source": (c_uint32, [c_void_p]),
-    "returns_new": (c_void_p, [c_uint32]),
-    "returns_delete": (None, [c_void_p]),
+    "event_heap_set": (None, [c_void_p, c_uint32, c_uint64]),
+    "event_heap_next_ns": (c_uint64, [c_void_p]),
+    "event_heap_next_source": (c_uint32, [c_void_p]),
     "returns_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32]),
     "returns_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
     "returns_get": (c_int, [c_void_p, c_uint64, c_void_p]),
     "returns_write": (c_int, [c_void_p, c_uint32, c_char_p]),
-    "delay_new": (c_void_p, [c_uint32]),
-    "delay_delete": (None, [c_void_p]),
-    "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
-    "delay_impair": (
+    "delay_line_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
+    "delay_line_impair": (
         c_int,
         [c_void_p, c_uint32, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_void_p, c_void_p],
     ),
-    "delay_begin": (None, [c_void_p, c_uint32, c_uint64]),
-    "delay_clear": (None, [c_void_p, c_uint32]),
-    "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
-    "delay_get": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "delay_next_ns": (c_uint64, [c_void_p]),
-    "delay_lost": (c_uint64, [c_void_p, c_uint32]),
-    "delay_waiting": (c_uint64, [c_void_p, c_uint32]),
-    "tm_new": (c_void_p, [c_uint32]),
-    "tm_delete": (None, [c_void_p]),
-    "config_new": (c_void_p, [c_uint64, c_uint64, *[c_uint32] * 4]),
-    "config_delete": (None, [c_void_p]),
-    "config_discipline": (c_int, [c_void_p, c_char_p, c_uint64]),
-    "config_set": (c_int, [c_void_p, c_char_p, c_double]),
-    "config_check": (c_char_p, [c_void_p]),
+    "delay_line_begin": (None, [c_void_p, c_uint32, c_uint64]),
+    "delay_line_clear": (None, [c_void_p, c_uint32]),
+    "delay_line_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
+    "delay_line_get": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "delay_line_next_ns": (c_uint64, [c_void_p]),
+    "delay_line_lost": (c_uint64, [c_void_p, c_uint32]),
+    "delay_line_waiting": (c_uint64, [c_void_p, c_uint32]),
+    "config_limit": (None, [c_void_p, c_uint64, *[c_uint32] * 4]),
+    "config_discipline": (c_int, [c_void_p, c_uint32, c_char_p, c_uint64]),
+    "config_set": (c_int, [c_void_p, c_uint32, c_char_p, c_double]),
+    "config_check": (c_char_p, [c_void_p, c_uint32]),
     "config_get": (c_double, [c_void_p, c_uint32]),
     "config_param": (c_char_p, [c_void_p, c_uint32, c_void_p]),
     "config_queues": (None, [c_void_p, c_uint32, c_uint32]),
     "config_queue": (None, [c_void_p, c_uint32, c_uint32, c_uint64]),
-    "config_queue_discipline": (c_int, [c_void_p, c_uint32, c_char_p, c_uint64]),
-    "config_queue_set": (c_int, [c_void_p, c_uint32, c_char_p, c_double]),
-    "config_queue_check": (c_char_p, [c_void_p, c_uint32]),
     "config_memory": (c_int, [c_void_p, c_char_p, c_uint64]),
     "config_memory_set": (c_int, [c_void_p, c_char_p, c_double]),
     "config_memory_limits": (None, [c_void_p, c_void_p]),
@@ -79,33 +77,28 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_uint64],
     ),
     "config_policer": (None, [c_void_p, c_uint64, c_uint64]),
-    "tm_begin": (None, [c_void_p, c_uint32, c_uint64]),
+    "traffic_manager_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "queues_seed": (c_uint64, [c_uint64, c_uint32]),
-    "tm_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
-    "tm_enqueue": (
+    "traffic_manager_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
+    "traffic_manager_enqueue": (
         c_int,
         [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 4, c_uint64, c_void_p],
     ),
-    "tm_describe": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t]),
-    "tm_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "tm_discard": (c_int, [c_void_p, c_uint32]),
-    "tm_next_ns": (c_uint64, [c_void_p]),
-    "tm_stats": (None, [c_void_p, c_uint32, c_void_p]),
-    "train_new": (c_void_p, []),
-    "train_delete": (None, [c_void_p]),
+    "traffic_manager_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "traffic_manager_discard": (c_int, [c_void_p, c_uint32]),
+    "traffic_manager_next_ns": (c_uint64, [c_void_p]),
+    "traffic_manager_stats": (None, [c_void_p, c_uint32, c_void_p]),
     "train_add": (c_int, [c_void_p, *[c_uint32] * 6, c_uint64]),
-    "lateness_new": (c_void_p, []),
-    "lateness_delete": (None, [c_void_p]),
     "lateness_add": (None, [c_void_p, c_uint64]),
     "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
-    "round_trips_new": (c_void_p, []),
-    "round_trips_delete": (None, [c_void_p]),
     "round_trips_sent": (None, [c_void_p, *[c_uint32] * 4]),
     "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
     "round_trips_cause": (None, [c_void_p, *[c_uint32] * 5, c_uint64, c_void_p]),
-    "disturbance_new": (c_void_p, [c_uint64]),
-    "disturbance_delete": (None, [c_void_p]),
-    "disturbance_note": (None, [c_void_p, c_uint32, c_uint64, c_uint64]),
+    **{
+        f"disturbance_{what}": (None, [c_void_p, c_uint64, c_uint64])
+        for what in ("departed", "returned", "answered", "paused")
+    },
+    "disturbance_finish": (None, [c_void_p]),
     "disturbance_write": (c_int, [c_void_p, c_char_p, c_char_p]),
     "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32, c_uint64]),
     "bins_delete": (None, [c_void_p]),
@@ -128,10 +121,16 @@ class Library:
         self._loaded: ctypes.CDLL | None = None
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """shim_<name>(arguments)."""
+        """The shim's function of a name, or the core's own."""
         if self._loaded is None:
             self._loaded = load()
-        return getattr(self._loaded, f"shim_{name}")(*arguments)
+        return function_of(self._loaded, name)(*arguments)
+
+
+def function_of(loaded: ctypes.CDLL, name: str) -> Any:
+    """shim_<name>, or <name> where the core's own takes plain numbers."""
+    shim = f"shim_{name}"
+    return getattr(loaded, shim if hasattr(loaded, shim) else name)
 
 
 def load() -> ctypes.CDLL:
@@ -140,7 +139,7 @@ def load() -> ctypes.CDLL:
         pytest.skip(f"{LIBRARY} is not built: run `make test-build`")
     loaded = ctypes.CDLL(str(LIBRARY), use_errno=True)
     for name, (result, arguments) in SIGNATURES.items():
-        function = getattr(loaded, f"shim_{name}")
+        function = function_of(loaded, name)
         function.restype = result
         function.argtypes = arguments
     return loaded
@@ -161,7 +160,7 @@ class Owned:
     kind = ""
 
     def __init__(self, *arguments: int) -> None:
-        self.handle = CORE.call(f"{self.kind}_new", *arguments)
+        self.handle = CORE.call(f"{self.kind}_new", *(arguments or (0,)))
         assert self.handle
 
     def __del__(self) -> None:
@@ -176,7 +175,7 @@ class Owned:
 class EventHeap(Owned):
     """core/event_heap.h."""
 
-    kind = "heap"
+    kind = "event_heap"
 
     def set(self, source: int, at_ns: int) -> None:
         """Set a source's next event; NEVER takes it out."""
@@ -222,7 +221,7 @@ class Impaired:
 class DelayLine(Owned):
     """core/delay_line.h."""
 
-    kind = "delay"
+    kind = "delay_line"
 
     def configure(
         self, path: int, delay_ns: int, loss_ppb: int = 0, seed: int = 0, jitter_ns: int = 0
@@ -355,23 +354,24 @@ class Disturbance(Owned):
 
     def departed(self, now_ns: int, late_ns: int) -> None:
         """A frame left towards the receivers."""
-        self.call("note", 0, now_ns, late_ns)
+        self.call("departed", now_ns, late_ns)
 
     def returned(self, now_ns: int, error_ns: int) -> None:
         """A frame left towards the senders."""
-        self.call("note", 1, now_ns, error_ns)
+        self.call("returned", now_ns, error_ns)
 
     def answered(self, now_ns: int, response_ns: int) -> None:
         """An acknowledgement arrived."""
-        self.call("note", 2, now_ns, response_ns)
+        self.call("answered", now_ns, response_ns)
 
     def paused(self, from_ns: int, length_ns: int) -> None:
         """The loop did not run."""
-        self.call("note", 3, from_ns, length_ns)
+        self.call("paused", from_ns, length_ns)
 
     def records(self, folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
         """All bins and all pauses, by way of files."""
         bins, pauses = folder / "disturbances.bin", folder / "pauses.bin"
+        self.call("finish")
         assert self.call("write", str(bins).encode(), str(pauses).encode()) == 0
         return np.fromfile(bins, DISTURBANCE), np.fromfile(pauses, PAUSE)
 
@@ -429,7 +429,7 @@ class Queue:
     Attributes:
         weight: Its share of the line, with deficit round robin.
         limit: Its own limit in bytes; 0: none.
-        discipline: Its discipline; None: first in, first out.
+        discipline: Its discipline; None: drop-tail.
         params: The discipline's.
         seed: The discipline's.
     """
@@ -456,7 +456,8 @@ class Lane(Owned):
         overhead: int = 0,
     ) -> None:
         units = (UNITS.index(unit), cell_bytes, COUNTS.index(counts), overhead)
-        super().__init__(rate_bps, limit, *units)
+        super().__init__(rate_bps)
+        self.call("limit", limit, *units)
 
     def discipline(self, name: str, seed: int = 0, **params: float) -> Lane:
         """Decide by a discipline; without this it is drop-tail.
@@ -464,16 +465,19 @@ class Lane(Owned):
         Raises:
             ValueError: A parameter is unknown or out of range, or they do not go together.
         """
-        if self.call("discipline", name.encode(), seed) != 0:
+        self._decide(ALONE, name, seed, params)
+        return self
+
+    def _decide(self, queue: int, name: str, seed: int, params: Mapping[str, float]) -> None:
+        if self.call("discipline", queue, name.encode(), seed) != 0:
             raise ValueError(name)
         for key, value in params.items():
-            error = -self.call("set", key.encode(), value)
+            error = -self.call("set", queue, key.encode(), value)
             if error:
                 raise ValueError(f"{key}: {os.strerror(error)}")
-        wrong = self.call("check")
+        wrong = self.call("check", queue)
         if wrong is not None:
             raise ValueError(wrong.decode())
-        return self
 
     def states(self, states: Sequence[tuple[int, int, int]], period_ns: int = 0) -> Lane:
         """Time, rate and limit from then on."""
@@ -513,7 +517,8 @@ class Lane(Owned):
         self.call("queues", len(queues), SCHEDULERS.index(scheduler))
         for number, queue in enumerate(queues):
             self.call("queue", number, queue.weight, queue.limit)
-            self._queue_discipline(number, queue)
+            if queue.discipline is not None:
+                self._decide(number, queue.discipline, queue.seed, queue.params)
         if self.call("memory", memory.encode(), 1) != 0:
             raise ValueError(memory)
         if memory == "static":
@@ -523,18 +528,6 @@ class Lane(Owned):
             if self.call("memory_set", key.encode(), value) != 0:
                 raise ValueError(f"{key}: {value}")
         return self
-
-    def _queue_discipline(self, number: int, queue: Queue) -> None:
-        if queue.discipline is None:
-            return
-        if self.call("queue_discipline", number, queue.discipline.encode(), queue.seed) != 0:
-            raise ValueError(queue.discipline)
-        for key, value in queue.params.items():
-            if self.call("queue_set", number, key.encode(), value) != 0:
-                raise ValueError(f"{key}: {value}")
-        wrong = self.call("queue_check", number)
-        if wrong is not None:
-            raise ValueError(wrong.decode())
 
     def parameters(self) -> list[Parameter]:
         """The discipline's table."""
@@ -552,7 +545,7 @@ class Lane(Owned):
 class TrafficManager(Owned):
     """core/traffic_manager.h; lanes are drop-tail unless they are set up otherwise."""
 
-    kind = "tm"
+    kind = "traffic_manager"
 
     def configure(
         self,
@@ -615,12 +608,6 @@ class TrafficManager(Owned):
         """The earliest that has left, or was dropped out of its queue."""
         out = EXPORTED()
         return Queued.exported(out) if self.call("dequeue", now_ns, out) else None
-
-    def describe(self, lane: int) -> str:
-        """A lane's configuration in words."""
-        text = ctypes.create_string_buffer(2048)
-        self.call("describe", lane, text, len(text))
-        return text.value.decode()
 
     def discard(self, lane: int) -> bool:
         """Take one packet out of a lane."""

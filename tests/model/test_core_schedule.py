@@ -61,15 +61,13 @@ def outcomes(config: Lane, arrivals: Arrivals) -> list[Outcome]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("discipline", ["", "fifo"])
 @given(arrivals_, RATES, states_())
 def test_departures_are_the_integral_of_the_rate(
-    discipline: str, arrivals: Arrivals, rate: int, states: list[tuple[int, int, int]]
+    arrivals: Arrivals, rate: int, states: list[tuple[int, int, int]]
 ) -> None:
-    """Of drop-tail, which reckons at the arrival, and of what decides at the departure."""
     config = Lane(rate, 9000).states(states)
     expected = through(Rates(rate, 9000, T0, states), arrivals, 9000)
-    assert outcomes(config.discipline(discipline) if discipline else config, arrivals) == expected
+    assert outcomes(config, arrivals) == expected
 
 
 @pytest.mark.slow
@@ -85,7 +83,6 @@ def test_rates_that_begin_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("discipline", ["", "fifo"])
 @given(
     arrivals_,
     st.lists(st.sampled_from([0, 1, 700, 20_000, 10**6]), min_size=1, max_size=30),
@@ -93,7 +90,7 @@ def test_rates_that_begin_anew(
 )
 @settings(max_examples=20)  # the model takes every opportunity one by one
 def test_opportunities_are_used_as_in_mahimahi(
-    discipline: str, arrivals: Arrivals, gaps: list[int], repeats: bool
+    arrivals: Arrivals, gaps: list[int], repeats: bool
 ) -> None:
     """Also several at one instant, packets over several of them, and several packets in one."""
     at = [*times(gaps), sum(gaps) + 5]
@@ -101,7 +98,7 @@ def test_opportunities_are_used_as_in_mahimahi(
     arrivals = [(T0 + now_ns, size) for now_ns, size in arrivals]
     config = Lane(10**7, 9000).opportunities(at, 8 * 1514, period)
     expected = through(Opportunities(T0, at, 8 * 1514, period, 10**7), arrivals, 9000)
-    assert outcomes(config.discipline(discipline) if discipline else config, arrivals) == expected
+    assert outcomes(config, arrivals) == expected
 
 
 def test_by_hand() -> None:
@@ -114,15 +111,10 @@ def test_by_hand() -> None:
     assert [each.dequeue_ns for each in left] == [6 * ms, 15 * ms]
 
 
-@pytest.mark.parametrize("discipline", ["", "fifo"])
-def test_a_packet_that_has_left_as_an_outage_begins_does_not_wait_for_its_end(
-    discipline: str,
-) -> None:
+def test_a_packet_that_has_left_as_an_outage_begins_does_not_wait_for_its_end() -> None:
     ms = 10**6
     config = Lane(10**6, 10**5).states([(8 * ms, 0, 10**5), (20 * ms, 10**6, 10**5)])
-    first, second = run(
-        config.discipline(discipline) if discipline else config, [(0, 1000)] * 2, t0_ns=0
-    )
+    first, second = run(config, [(0, 1000)] * 2, t0_ns=0)
     assert (first.dequeue_ns, second.dequeue_ns) == (8 * ms, 28 * ms)
 
 

@@ -42,6 +42,12 @@ def depart(tm: TrafficManager, now_ns: int) -> list[Queued]:
     return out
 
 
+def outcome(taken: bool, queued: Queued, left: dict[int, Queued]) -> Outcome:
+    """What became of a packet: as it was enqueued, and as it left."""
+    end = left[queued.packet] if taken else queued
+    return Outcome(not taken, queued.queue_bytes, end.dequeue_ns)
+
+
 @given(ARRIVALS)
 def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> None:
     tm, now_ns = make(), 0
@@ -54,16 +60,13 @@ def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> 
         told.append(tm.enqueue(lane, packet, size, now_ns))
         per_lane[lane].append((packet, Arrival(now_ns, size)))
     departed += depart(tm, NEVER - 1)
+    left = {queued.packet: queued for queued in departed}
 
     for lane, mine in enumerate(per_lane):
         expected = droptail(
             (arrival for _, arrival in mine), RATES[lane], LIMITS[lane], counts=COUNTS[lane]
         )
-        got = [
-            Outcome(not taken, queued.queue_bytes, queued.dequeue_ns)
-            for taken, queued in (told[packet] for packet, _ in mine)
-        ]
-        assert got == expected
+        assert [outcome(*told[packet], left) for packet, _ in mine] == expected
     times = [queued.dequeue_ns for queued in departed]
     assert times == sorted(times)
     assert sorted(q.packet for q in departed) == [i for i, (taken, _) in enumerate(told) if taken]
@@ -83,10 +86,11 @@ TRAINS = st.lists(
 @given(TRAINS)
 def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[int]]]) -> None:
     tm, now_ns, packets = make(), 0, 0
+    left: dict[int, Queued] = {}
     per_lane: list[list[tuple[int, Arrival, bool, Queued]]] = [[] for _ in range(LANES)]
     for train, (lane, gap_ns, sizes) in enumerate(arrivals):
         now_ns += gap_ns
-        depart(tm, now_ns)
+        left |= {queued.packet: queued for queued in depart(tm, now_ns)}
         before = tm.stats(lane)
         taken, queued = tm.enqueue_train(lane, packets, sizes, now_ns)
         after, packets = tm.stats(lane), packets + len(sizes)
@@ -97,6 +101,7 @@ def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[i
             (train, Arrival(now_ns, size), taken, each)
             for size, each in zip(sizes, queued, strict=True)
         ]
+    left |= {queued.packet: queued for queued in depart(tm, NEVER - 1)}
     for lane, mine in enumerate(per_lane):
         expected = droptail(
             (arrival for _, arrival, _, _ in mine),
@@ -105,8 +110,40 @@ def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[i
             trains=[train for train, _, _, _ in mine],
             counts=COUNTS[lane],
         )
-        got = [Outcome(not taken, q.queue_bytes, q.dequeue_ns) for _, _, taken, q in mine]
-        assert got == expected
+        assert [outcome(taken, queued, left) for _, _, taken, queued in mine] == expected
+
+
+@given(
+    st.sampled_from(RATES),
+    st.sampled_from([("packets", 3, 80), ("cells", 30, 80)]),
+    st.sampled_from(COUNTS[:2]),
+    st.sampled_from([0, 24]),
+    ARRIVALS,
+)
+def test_limits_in_packets_and_cells(
+    rate_bps: int,
+    limit: tuple[str, int, int],
+    counts: str,
+    overhead: int,
+    arrivals: list[tuple[int, int, int]],
+) -> None:
+    unit, value, cell_bytes = limit
+    tm, now_ns = TrafficManager(1), 0
+    assert tm.set_up(0, Lane(rate_bps, value, unit, cell_bytes, counts, overhead)) == 0
+    told: list[tuple[bool, Queued]] = []
+    left: dict[int, Queued] = {}
+    for packet, (_, gap_ns, size) in enumerate(arrivals):
+        now_ns += gap_ns
+        left |= {queued.packet: queued for queued in depart(tm, now_ns)}
+        told.append(tm.enqueue(0, packet, size, now_ns))
+    left |= {queued.packet: queued for queued in depart(tm, NEVER - 1)}
+    model = [
+        Arrival(queued.enqueue_ns, size)
+        for (_, queued), (*_, size) in zip(told, arrivals, strict=True)
+    ]
+    assert [outcome(*each, left) for each in told] == droptail(
+        model, rate_bps, value, unit, cell_bytes, overhead, counts=counts
+    )
 
 
 def test_the_queue_is_told() -> None:
@@ -168,11 +205,10 @@ def test_the_limit_holds_at_every_instant(
         assert sum(inside[counts == "queue" :]) <= limit
 
 
-@pytest.mark.parametrize("discipline", ["", "fifo"])
-def test_a_line_is_free_when_the_last_part_of_a_bit_has_left(discipline: str) -> None:
+def test_a_line_is_free_when_the_last_part_of_a_bit_has_left() -> None:
     """A byte takes 2 2/3 ns, and what comes after 2 ns waits for the rest."""
-    tm, lane = TrafficManager(1), Lane(3_000_000_000, 1000)
-    assert tm.set_up(0, lane.discipline(discipline) if discipline else lane) == 0
+    tm = TrafficManager(1)
+    assert tm.configure(0, 3_000_000_000, 1000) == 0
     left = []
     for packet, now_ns in enumerate((0, 2)):
         left += depart(tm, now_ns)
@@ -180,10 +216,11 @@ def test_a_line_is_free_when_the_last_part_of_a_bit_has_left(discipline: str) ->
     assert [each.dequeue_ns for each in left + depart(tm, NEVER - 1)] == [2, 5]
 
 
-def test_a_discarded_queue_leaves_the_line_free() -> None:
+@pytest.mark.parametrize("discipline", ["droptail", "codel"])
+def test_a_discarded_queue_leaves_the_line_free(discipline: str) -> None:
     tm = TrafficManager(2)
-    for lane in range(2):
-        tm.configure(lane, 8_000_000, 10**6)  # a byte per microsecond
+    for lane in range(2):  # a byte per microsecond
+        tm.set_up(lane, Lane(8_000_000, 10**6).discipline(discipline))
     for i in range(100):
         tm.enqueue(0, i, 1000, now_ns=0)
     tm.enqueue(1, 200, 1000, now_ns=0)
@@ -192,7 +229,17 @@ def test_a_discarded_queue_leaves_the_line_free() -> None:
     assert tm.stats(0).queue_bytes == 0
     assert tm.next_ns() == 1_000_000  # the other lane's
     _, queued = tm.enqueue(0, 300, 1000, now_ns=500)
-    assert (queued.queue_bytes, queued.dequeue_ns) == (0, 1_000_500)
+    assert queued.queue_bytes == 0
+    assert [queued.dequeue_ns for queued in depart(tm, NEVER - 1)] == [1_000_000, 1_000_500]
+
+
+def test_a_lane_changes_its_discipline_when_it_is_empty() -> None:
+    tm = TrafficManager(1)
+    for discipline, other in (("droptail", "codel"), ("codel", "droptail")):
+        assert tm.set_up(0, Lane(8_000_000, 2000).discipline(discipline)) == 0
+        tm.enqueue(0, 1, 1000, now_ns=0)
+        assert tm.set_up(0, Lane(8_000_000, 2000).discipline(other)) == -errno.EBUSY
+        assert len(depart(tm, NEVER - 1)) == 1
 
 
 def test_no_configuration_while_packets_are_queued() -> None:

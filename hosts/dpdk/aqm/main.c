@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/aqm_load.h"
-#include "core/discipline.h"
 #include "core/disciplines.h"
+#include "core/traffic_manager.h"
 
 static const char doc[] =
 	"What parameters a queue discipline or a policy of shared memory has, or what it does with "
@@ -244,17 +244,17 @@ tell(const struct queue_packet *packet)
 }
 
 static void
-leave_until(struct discipline *d, uint64_t now_ns)
+leave_until(struct traffic_manager *tm, uint64_t now_ns)
 {
 	struct queue_packet packet;
 
-	while (served_ops.dequeue(d, &packet, now_ns))
+	while (traffic_manager_dequeue(tm, &packet, now_ns))
 		tell(&packet);
 }
 
 /* Packets from the standard input, until its end; what was refused is told at once. */
 static void
-pass_all(struct discipline *d)
+pass_all(struct traffic_manager *tm)
 {
 	uint64_t now_ns;
 	uint32_t flow, bytes;
@@ -271,11 +271,11 @@ pass_all(struct discipline *d)
 			.ecn = (uint8_t)ecn,
 		};
 
-		leave_until(d, now_ns);
-		if (!served_ops.enqueue(d, &packet, 1, now_ns))
+		leave_until(tm, now_ns);
+		if (!traffic_manager_enqueue(tm, &packet, 1, now_ns))
 			tell(&packet);
 	}
-	leave_until(d, UINT64_MAX - 1);
+	leave_until(tm, UINT64_MAX - 1);
 }
 
 /* Whether the parameters go together; a line for people where they do not. */
@@ -346,21 +346,21 @@ static int
 pass(const struct options *o)
 {
 	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
-	struct discipline *d;
+	struct traffic_manager tm;
+	int status = EXIT_SUCCESS;
 
 	if (!set_up(o, &config))
 		return EXIT_WRONG;
-	d = served_ops.create();
-	if (d == NULL)
+	if (traffic_manager_init(&tm, 1) < 0)
 		return EXIT_FAILED;
-	if (served_ops.configure(d, &config) < 0) {
+	if (traffic_manager_configure(&tm, 0, &config) == 0) {
+		pass_all(&tm);
+	} else {
 		fputs("does not begin: the rate, the limit, or its own init\n", stderr);
-		served_ops.destroy(d);
-		return EXIT_WRONG;
+		status = EXIT_WRONG;
 	}
-	pass_all(d);
-	served_ops.destroy(d);
-	return EXIT_SUCCESS;
+	traffic_manager_free(&tm);
+	return status;
 }
 
 int

@@ -12,12 +12,12 @@
 static int
 unknown_name(const struct json_place *place, const char *name)
 {
-	char known[256] = "droptail";
-	size_t used = strlen(known);
+	char known[256] = "";
+	size_t used = 0;
 
 	for (uint32_t i = 0; aqm_disciplines[i] != NULL && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, ", %s",
-					 aqm_disciplines[i]->name);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+					 i == 0 ? "" : ", ", aqm_disciplines[i]->name);
 	return json_place_error(place, "unknown discipline '%s' (one of %s)", name, known);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The interface of a queue discipline that decides when it is asked for a packet, as Linux's do:
+/* The interface of a queue discipline, which decides when it is asked for a packet, as Linux's do:
  * all that one C file in disciplines/, or a user's own, includes. Time is an argument, and every
  * random draw comes from the seed it is given, so that a run repeats to the bit on every machine:
  * no clock, no libc generator, no function of libm whose last bit may differ.
  *
- * What owns the line (served.c) keeps the limit: it refuses what does not fit before the
+ * What owns the line (traffic_lane.c) keeps the limit: it refuses what does not fit before the
  * discipline sees it, and asks for the next packet at the time when the line is free.
  */
 #ifndef NASHBED_AQM_H
@@ -48,7 +48,10 @@ enum drop_reason {
 struct queue_packet {
 	void *handle;
 	uint64_t enqueue_ns;
-	uint64_t dequeue_ns; /* end of serialisation, or when it was dropped */
+	union {
+		uint64_t dequeue_ns; /* end of serialisation, or when it was dropped */
+		uint64_t units;	     /* until then, the lane's: what it frees of its limit */
+	};
 	/* Waiting or being sent in the lane at enqueue, without this packet, whatever the limit
 	 * counts; 32 bits, as in the postcard.
 	 */
@@ -139,7 +142,7 @@ struct aqm_ops {
 
 /* A discipline with its parameters, and the seed of its draws. */
 struct aqm_setup {
-	const struct aqm_ops *ops; /* NULL: drop-tail */
+	const struct aqm_ops *ops; /* NULL: droptail_ops */
 	uint64_t seed;
 	alignas(max_align_t) uint8_t config[AQM_CONFIG_BYTES]; /* with `check` done */
 };
@@ -183,6 +186,21 @@ aqm_pop(struct fifo *queue, struct queue_packet *packet)
 	*packet = *head;
 	fifo_pop(queue);
 	return true;
+}
+
+/* For a table of functions where a state begins with its only queue: `fini`, and `dequeue` where
+ * packets leave in their order.
+ */
+static inline void
+aqm_free_queue(void *state)
+{
+	fifo_free(state);
+}
+
+static inline bool
+aqm_first_out(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	return aqm_pop(state, packet);
 }
 
 #endif

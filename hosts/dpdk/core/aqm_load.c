@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "discipline.h"
-
 #define MEMORY_FUNCTION "nashbed_memory"
 
 static const char *

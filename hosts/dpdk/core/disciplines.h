@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The disciplines that decide when they are asked, one C file each in disciplines/, and what is
- * the same for a user's own.
- */
+/* The disciplines, one C file each in disciplines/, and what is the same for a user's own. */
 #ifndef NASHBED_DISCIPLINES_H
 #define NASHBED_DISCIPLINES_H
 
 #include "aqm.h"
 
 #define AQM_PARAMS_MAX 32u
+
+extern const struct aqm_ops droptail_ops;
 
 /* Ended by NULL. */
 extern const struct aqm_ops *const aqm_disciplines[];
@@ -23,18 +23,5 @@ double aqm_get(const struct aqm_param *param, const void *config);
 
 /* Set it; false where it is out of range, or no whole number and has to be one. */
 bool aqm_set(const struct aqm_param *param, void *config, double value);
-
-/* A line for people that grows as far as there is room. */
-struct description {
-	char *text;
-	size_t bytes;
-	size_t at; /* how long it would be, as snprintf() says it */
-};
-
-void describe_add(struct description *d, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Each parameter with its value, behind a comma. */
-void describe_params(struct description *d, const struct aqm_param *params, const void *config);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What drop-tail and the disciplines that decide at dequeue share: when a packet has left, and
- * what it takes of the limit.
- */
+/* A lane's line: when a packet has left, and what it takes of the limit. */
 #ifndef NASHBED_LINE_H
 #define NASHBED_LINE_H
 
@@ -78,15 +76,6 @@ line_departure(const struct discipline_config *config, struct exact_time t, uint
 	t.ns += parts / config->rate_bps;
 	t.part = parts % config->rate_bps;
 	return t;
-}
-
-/* The limit's unit, for people. */
-static inline const char *
-line_unit_name(enum limit_unit unit)
-{
-	static const char *const names[] = {"bytes", "packets", "cells"};
-
-	return names[unit];
 }
 
 #endif

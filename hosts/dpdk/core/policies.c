@@ -10,11 +10,6 @@ static uint64_t
 share_completely(void *state, const void *config, const struct memory *memory, uint32_t queue,
 		 uint64_t now_ns)
 {
-	(void)state;
-	(void)config;
-	(void)memory;
-	(void)queue;
-	(void)now_ns;
 	return MEMORY_ALL;
 }
 
@@ -30,10 +25,6 @@ static uint64_t
 partition(void *state, const void *config, const struct memory *memory, uint32_t queue,
 	  uint64_t now_ns)
 {
-	(void)state;
-	(void)config;
-	(void)queue;
-	(void)now_ns;
 	return memory->total_bytes / memory->n_queues;
 }
 
@@ -51,9 +42,6 @@ keep_limits(void *state, const void *config, const struct memory *memory, uint32
 {
 	const struct static_config *given = config;
 
-	(void)state;
-	(void)memory;
-	(void)now_ns;
 	return given->limits_bytes[queue];
 }
 
@@ -82,9 +70,6 @@ follow_free(void *state, const void *config, const struct memory *memory, uint32
 {
 	const struct dynamic_config *given = config;
 
-	(void)state;
-	(void)queue;
-	(void)now_ns;
 	return (uint64_t)(given->alpha * (double)(memory->total_bytes - memory->used_bytes));
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Several queues behind one line. Each queue has a discipline of its own, or is first in, first
- * out; a scheduler says which of them is asked for the next packet, and a policy who may have how
- * much of the memory. A packet that comes is dropped for the first of these that holds:
+/* Several queues behind one line. Each queue has a discipline of its own; a scheduler says which of
+ * them is asked for the next packet, and a policy who may have how much of the memory. A packet that comes is dropped for the first of these that holds:
  *   - its queue's own limit would be exceeded (DROP_QUEUE_LIMIT);
  *   - the memory would be (DROP_LIMIT);
  *   - the threshold that the policy has for its queue now would be (DROP_THRESHOLD);
@@ -28,9 +27,8 @@
 /* A queue, which its discipline knows by its line. */
 struct queue {
 	struct aqm_line line;
-	const struct aqm_ops *aqm; /* NULL: first in, first out */
+	const struct aqm_ops *aqm;
 	void *discipline;
-	struct fifo packets; /* of struct queue_packet, without a discipline */
 	struct state *owner;
 	uint32_t number;
 	uint64_t limit; /* UINT64_MAX: none */
@@ -140,6 +138,12 @@ policy_of(const struct queues_config *config)
 	return config->memory.ops == NULL ? &complete_sharing_ops : config->memory.ops;
 }
 
+static const struct aqm_ops *
+discipline_of(const struct queue_config *config)
+{
+	return config->aqm.ops == NULL ? &droptail_ops : config->aqm.ops;
+}
+
 static int
 init_queue(struct state *s, uint32_t number, const struct aqm_line *line)
 {
@@ -147,14 +151,11 @@ init_queue(struct state *s, uint32_t number, const struct aqm_line *line)
 	struct queue *q = &s->queues[number];
 
 	queues_line(&s->config, number, line, &q->line);
-	fifo_init(&q->packets, sizeof(struct queue_packet));
 	q->owner = s;
 	q->number = number;
 	q->limit = config->limit_bytes > 0 ? config->limit_bytes : UINT64_MAX;
 	q->quantum = (int64_t)config->weight * QUEUES_QUANTUM_BYTES;
-	q->aqm = config->aqm.ops;
-	if (q->aqm == NULL)
-		return 0;
+	q->aqm = discipline_of(config);
 	q->discipline = calloc(1, q->aqm->state_bytes);
 	if (q->discipline == NULL)
 		return -ENOMEM;
@@ -168,7 +169,6 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 	const struct memory_ops *policy;
 	int error = 0;
 
-	(void)seed;
 	s->config = *(const struct queues_config *)config;
 	queues_memory(&s->config, line, &s->memory);
 	policy = s->config.memory.ops = policy_of(&s->config);
@@ -195,7 +195,6 @@ fini(void *state)
 		if (q->discipline != NULL && q->aqm->fini != NULL)
 			q->aqm->fini(q->discipline);
 		free(q->discipline);
-		fifo_free(&q->packets);
 	}
 	if (s->policy != NULL && s->config.memory.ops->fini != NULL)
 		s->config.memory.ops->fini(s->policy);
@@ -206,7 +205,7 @@ fini(void *state)
 static uint64_t
 yields(const struct queue *q)
 {
-	return q->aqm != NULL && q->aqm->make_room != NULL ? q->line.bytes : 0;
+	return q->aqm->make_room != NULL ? q->line.bytes : 0;
 }
 
 /* Why there is no room for a packet; DROP_REASONS: there is. */
@@ -227,20 +226,12 @@ obstacle(struct state *s, const struct queue *q, uint32_t bytes, uint64_t now_ns
 	return DROP_REASONS;
 }
 
-static bool
-push(struct queue *q, struct queue_packet *packet, uint64_t now_ns)
-{
-	if (q->aqm == NULL)
-		return aqm_push(&q->packets, packet);
-	return q->aqm->enqueue(q->discipline, &q->line, packet, now_ns);
-}
-
 /* Its discipline is told, and may have another reason. */
 static void
 refuse(struct queue *q, struct queue_packet *packet, enum drop_reason reason, uint64_t now_ns)
 {
 	packet->reason = (uint8_t)reason;
-	if (q->aqm == NULL || q->aqm->refused == NULL)
+	if (q->aqm->refused == NULL)
 		return;
 	q->aqm->refused(q->discipline, &q->line, packet, now_ns);
 	q->owner->to_tell |= UINT32_C(1) << q->number;
@@ -296,9 +287,8 @@ enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 		refuse(q, packet, reason, now_ns);
 		return false;
 	}
-	if (q->aqm != NULL)
-		s->to_tell |= UINT32_C(1) << q->number;
-	if (!push(q, packet, now_ns))
+	s->to_tell |= UINT32_C(1) << q->number;
+	if (!q->aqm->enqueue(q->discipline, &q->line, packet, now_ns))
 		return false;
 	q->line.bytes += packet->bytes;
 	q->line.packets++;
@@ -316,10 +306,8 @@ static bool
 pop(struct queue *q, struct queue_packet *packet, uint64_t now_ns)
 {
 	struct state *s = q->owner;
-	bool has = q->aqm == NULL ? aqm_pop(&q->packets, packet) :
-				    q->aqm->dequeue(q->discipline, &q->line, packet, now_ns);
 
-	if (!has) {
+	if (!q->aqm->dequeue(q->discipline, &q->line, packet, now_ns)) {
 		s->to_tell &= ~(UINT32_C(1) << q->number);
 		return false;
 	}
@@ -392,40 +380,6 @@ dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 	if (s->config.scheduler == SCHEDULER_DRR)
 		return serve_round(s, packet, now_ns);
 	return serve_first(s, s->waiting, packet, now_ns);
-}
-
-static void
-describe_policy(const struct queues_config *config, struct description *line)
-{
-	const struct memory_ops *policy = policy_of(config);
-	const struct static_config *fixed = (const void *)config->memory.config;
-
-	describe_add(line, ", memory %s", policy->name);
-	describe_params(line, policy->params, config->memory.config);
-	for (uint32_t i = 0; policy == &static_ops && i < config->n; i++)
-		describe_add(line, " %" PRIu64, fixed->limits_bytes[i]);
-}
-
-void
-queues_describe(const struct queues_config *config, struct description *line)
-{
-	bool is_drr = config->scheduler == SCHEDULER_DRR;
-
-	describe_add(line, ", %s", is_drr ? "drr" : "strict_priority");
-	describe_policy(config, line);
-	for (uint32_t i = 0; i < config->n; i++) {
-		const struct queue_config *q = &config->queues[i];
-		const struct aqm_ops *aqm = q->aqm.ops;
-
-		describe_add(line, "; queue %" PRIu32 ": %s", i,
-			     aqm == NULL ? "drop-tail" : aqm->name);
-		if (aqm != NULL)
-			describe_params(line, aqm->params, q->aqm.config);
-		if (is_drr)
-			describe_add(line, ", weight %" PRIu32, q->weight);
-		if (q->limit_bytes > 0)
-			describe_add(line, ", limit %" PRIu64 " bytes", q->limit_bytes);
-	}
 }
 
 static const struct aqm_param no_params[] = {{.name = NULL}};

@@ -16,7 +16,7 @@
 struct queue_config {
 	uint64_t limit_bytes; /* 0: none but the memory's */
 	uint32_t weight;      /* of SCHEDULER_DRR; 1 otherwise */
-	struct aqm_setup aqm; /* ops NULL: drop-tail */
+	struct aqm_setup aqm;
 };
 
 struct queues_config {
@@ -42,10 +42,5 @@ void queues_memory(const struct queues_config *config, const struct aqm_line *li
 /* What a queue's discipline sees of an empty line, which its `check` is given. */
 void queues_line(const struct queues_config *config, uint32_t queue, const struct aqm_line *line,
 		 struct aqm_line *own);
-
-struct description;
-
-/* Scheduler, policy and queues, behind a comma. */
-void queues_describe(const struct queues_config *config, struct description *line);
 
 #endif

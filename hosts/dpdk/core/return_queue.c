@@ -48,7 +48,7 @@ return_queues_clear(struct return_queues *r, uint32_t lane)
 	l->is_set = false;
 	l->bin_end_ns = 0;
 	record_log_clear(&l->bins);
-	traffic_manager_reset_stats(&r->tm, lane);
+	traffic_lane_reset_stats(&r->tm.lanes[lane]);
 }
 
 static void

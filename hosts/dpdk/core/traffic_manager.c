@@ -9,79 +9,36 @@ traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes)
 {
 	*tm = (struct traffic_manager){.n_lanes = n_lanes};
 	tm->lanes = calloc(n_lanes, sizeof(*tm->lanes));
-	if (tm->lanes == NULL || event_heap_init(&tm->departures, n_lanes) < 0)
-		goto fail;
-	for (uint32_t i = 0; i < n_lanes; i++) {
-		tm->lanes[i].ops = &droptail_ops;
-		tm->lanes[i].discipline = droptail_ops.create();
-		if (tm->lanes[i].discipline == NULL)
-			goto fail;
+	if (tm->lanes == NULL || event_heap_init(&tm->departures, n_lanes) < 0) {
+		traffic_manager_free(tm);
+		return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < n_lanes; i++)
+		traffic_lane_init(&tm->lanes[i]);
 	return 0;
-fail:
-	traffic_manager_free(tm);
-	return -ENOMEM;
 }
 
 void
 traffic_manager_free(struct traffic_manager *tm)
 {
 	for (uint32_t i = 0; tm->lanes != NULL && i < tm->n_lanes; i++)
-		if (tm->lanes[i].discipline != NULL)
-			tm->lanes[i].ops->destroy(tm->lanes[i].discipline);
+		traffic_lane_free(&tm->lanes[i]);
 	free(tm->lanes);
 	tm->lanes = NULL;
 	event_heap_free(&tm->departures);
-}
-
-/* Another kind of discipline in an empty lane. */
-static int
-replace(struct traffic_lane *lane, const struct discipline_ops *ops,
-	const struct discipline_config *config)
-{
-	struct discipline *d;
-	int error;
-
-	if (lane->ops->next_event(lane->discipline) != EVENT_NEVER)
-		return -EBUSY;
-	d = ops->create();
-	if (d == NULL)
-		return -ENOMEM;
-	error = ops->configure(d, config);
-	if (error) {
-		ops->destroy(d);
-		return error;
-	}
-	lane->ops->destroy(lane->discipline);
-	lane->discipline = d;
-	lane->ops = ops;
-	return 0;
 }
 
 int
 traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			  const struct discipline_config *config)
 {
-	const struct discipline_ops *ops = discipline_ops_of(config);
-	struct traffic_lane *l = &tm->lanes[lane];
-	int error;
-
-	if (lane >= tm->n_lanes)
-		return -EINVAL;
-	error = ops == l->ops ? ops->configure(l->discipline, config) : replace(l, ops, config);
-	if (error)
-		return error;
-	l->arrivals = config->arrivals;
-	l->has_queues = config->queues.n > 0;
-	return 0;
+	return lane < tm->n_lanes ? traffic_lane_configure(&tm->lanes[lane], config) : -EINVAL;
 }
 
 static void
 reschedule(struct traffic_manager *tm, uint32_t lane)
 {
-	const struct traffic_lane *l = &tm->lanes[lane];
-
-	event_heap_set(&tm->departures, lane, l->ops->next_event(l->discipline));
+	event_heap_set(&tm->departures, lane, traffic_lane_next_event(&tm->lanes[lane]));
 }
 
 bool
@@ -89,11 +46,10 @@ traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets
 			uint64_t now_ns)
 {
 	uint32_t lane = packets[0].lane;
-	struct traffic_lane *l = &tm->lanes[lane];
-	bool was_idle = !event_heap_has(&tm->departures, lane);
-	bool taken = l->ops->enqueue(l->discipline, packets, n, now_ns);
+	bool taken = traffic_lane_enqueue(&tm->lanes[lane], packets, n, now_ns);
 
-	if (taken && (was_idle || l->ops->drops_taken))
+	/* What was being sent is still; only what was dropped comes earlier. */
+	if (tm->lanes[lane].dropped.count > 0 || !event_heap_has(&tm->departures, lane))
 		reschedule(tm, lane);
 	return taken;
 }
@@ -101,15 +57,12 @@ traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets
 bool
 traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet, uint64_t now_ns)
 {
-	struct traffic_lane *l;
 	uint32_t lane;
 
 	if (event_heap_next_ns(&tm->departures) > now_ns)
 		return false;
 	lane = event_heap_next_source(&tm->departures);
-	l = &tm->lanes[lane];
-	if (!l->ops->dequeue(l->discipline, packet, now_ns))
-		return false;
+	traffic_lane_dequeue(&tm->lanes[lane], packet);
 	reschedule(tm, lane);
 	return true;
 }
@@ -117,8 +70,7 @@ traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet,
 bool
 traffic_manager_discard(struct traffic_manager *tm, uint32_t lane, struct queue_packet *packet)
 {
-	struct traffic_lane *l = &tm->lanes[lane];
-	bool taken = l->ops->discard(l->discipline, packet);
+	bool taken = traffic_lane_discard(&tm->lanes[lane], packet);
 
 	reschedule(tm, lane);
 	return taken;
@@ -128,27 +80,5 @@ void
 traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 		      struct discipline_stats *stats)
 {
-	tm->lanes[lane].ops->stats(tm->lanes[lane].discipline, stats);
-}
-
-int
-traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
-			 size_t text_bytes)
-{
-	return tm->lanes[lane].ops->describe(tm->lanes[lane].discipline, text, text_bytes);
-}
-
-void
-traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane)
-{
-	tm->lanes[lane].ops->reset_stats(tm->lanes[lane].discipline);
-}
-
-void
-traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
-{
-	struct traffic_lane *l = &tm->lanes[lane];
-
-	if (l->ops->begin != NULL)
-		l->ops->begin(l->discipline, t0_ns);
+	traffic_lane_stats(&tm->lanes[lane], stats);
 }

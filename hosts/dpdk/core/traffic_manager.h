@@ -5,15 +5,7 @@
 #ifndef NASHBED_TRAFFIC_MANAGER_H
 #define NASHBED_TRAFFIC_MANAGER_H
 
-#include "discipline.h"
-#include "event_heap.h"
-
-struct traffic_lane {
-	const struct discipline_ops *ops; /* drop-tail until it is configured */
-	struct discipline *discipline;
-	enum arrivals arrivals;
-	bool has_queues; /* several */
-};
+#include "traffic_lane.h"
 
 struct traffic_manager {
 	uint32_t n_lanes;
@@ -25,9 +17,7 @@ struct traffic_manager {
 int traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes);
 void traffic_manager_free(struct traffic_manager *tm);
 
-/* As the discipline's, which is another one from then on where the configuration says so;
- * -EINVAL also for a lane that does not exist.
- */
+/* As traffic_lane_configure(); -EINVAL also for a lane that does not exist. */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct discipline_config *config);
 
@@ -50,28 +40,19 @@ bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
 
 void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 			   struct discipline_stats *stats);
-/* The lane's configuration as one line for people, as snprintf() does. */
-int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
-			     size_t text_bytes);
-void traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane);
-
-/* What a lane's configuration schedules begins at t0; without it the lane stays as it was
- * configured.
- */
-void traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns);
 
 /* Whether packets of this lane arrive as trains. */
 static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->lanes[lane].arrivals == ARRIVALS_TRAINS;
+	return tm->lanes[lane].config.arrivals == ARRIVALS_TRAINS;
 }
 
 /* Whether packets of this lane say which of several queues they are for. */
 static inline bool
 traffic_manager_has_queues(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->lanes[lane].has_queues;
+	return tm->lanes[lane].config.aqm.ops == &queues_ops;
 }
 
 static inline uint64_t

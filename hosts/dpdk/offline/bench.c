@@ -68,9 +68,6 @@ count_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint3
 {
 	struct bench *b = context;
 
-	(void)wire;
-	(void)lane;
-	(void)departure_ns;
 	b->departed++;
 	rte_pktmbuf_free(mbuf);
 }
@@ -80,7 +77,6 @@ count_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 {
 	struct bench *b = context;
 
-	(void)lane;
 	b->postcards++;
 	for (uint32_t i = 0; i < POSTCARD_BYTES; i += sizeof(uint64_t)) {
 		uint64_t word;

@@ -401,13 +401,13 @@ bottleneck_reset_lane(struct bottleneck *b, uint32_t lane)
 	discard_queue(b, &b->tm, lane);
 	discard_queue(b, &b->returns.tm, lane);
 	return_queues_clear(&b->returns, lane);
-	traffic_manager_reset_stats(&b->tm, lane);
+	traffic_lane_reset_stats(&b->tm.lanes[lane]);
 	delays_clear_lane(&b->delays, lane);
 }
 
 void
 bottleneck_begin_lane(struct bottleneck *b, uint32_t lane, uint64_t t0_ns)
 {
-	traffic_manager_begin(&b->tm, lane, t0_ns);
+	traffic_lane_begin(&b->tm.lanes[lane], t0_ns);
 	delays_begin(&b->delays, lane, t0_ns);
 }

@@ -15,7 +15,6 @@ take_port(void *port)
 static void
 leave_port(void *port)
 {
-	(void)port;
 }
 
 static int
@@ -37,7 +36,6 @@ in_rx(void *port, struct rte_swx_pkt *pkt)
 static void
 in_stats(void *port, struct rte_swx_port_in_stats *stats)
 {
-	(void)port;
 	memset(stats, 0, sizeof(*stats));
 }
 
@@ -70,8 +68,6 @@ out_tx(void *object, struct rte_swx_pkt *pkt)
 static void
 out_clone_tx(void *port, struct rte_swx_pkt *pkt, uint32_t truncation_length)
 {
-	(void)port;
-	(void)truncation_length;
 	save_postcard(pkt->handle, pkt);
 }
 
@@ -85,7 +81,6 @@ out_fast_clone_tx(void *object, struct rte_swx_pkt *pkt)
 static void
 out_stats(void *port, struct rte_swx_port_out_stats *stats)
 {
-	(void)port;
 	memset(stats, 0, sizeof(*stats));
 }
 

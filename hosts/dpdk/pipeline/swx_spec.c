@@ -289,7 +289,6 @@ load_apply(struct spec_text *spec, struct rte_swx_pipeline *pipeline, const stru
 	struct spec_items *code = read_instructions(spec);
 	int result = 0;
 
-	(void)head;
 	if (code == NULL)
 		return -1;
 	if (rte_swx_pipeline_instructions_config(pipeline, (const char **)(uintptr_t)code->texts,

@@ -22,7 +22,6 @@
 #include "io/wire.h"
 #include "path/bottleneck.h"
 #include "path/hold_ups.h"
-#include "path/hosts.h"
 #include "telemetry.h"
 
 struct dataplane;
@@ -97,8 +96,11 @@ struct loop {
 	struct rte_mempool *pool;
 	struct pipeline *pipeline; /* role bottleneck; NULL in the other */
 	struct bottleneck bottleneck;
-	struct hosts hosts;	    /* role hosts */
-	struct wire wires[N_WIRES]; /* a queue of its own at each */
+	struct {
+		struct delays delays;
+		uint64_t bad_postcards; /* frames at the telemetry port that are none of a lane */
+	} hosts;			/* role hosts */
+	struct wire wires[N_WIRES];	/* a queue of its own at each */
 	struct hold_ups hold_ups;
 	struct loop_stats stats;
 	struct echo *echo; /* live/echo.h; NULL: the senders' host is not asked */

@@ -26,61 +26,50 @@ shim_prng_next(uint64_t *state)
 	return prng_next(state);
 }
 
-struct event_heap *
-shim_heap_new(uint32_t n_sources)
-{
-	struct event_heap *heap = calloc(1, sizeof(*heap));
+/* An object in memory of its own: how it begins, from a number, and ends. */
+#define OWNED(kind, type, begin, end)                                                              \
+	struct type *shim_##kind##_new(uint64_t number)                                            \
+	{                                                                                          \
+		struct type *made = calloc(1, sizeof(*made));                                      \
+                                                                                                   \
+		if (made != NULL)                                                                  \
+			begin;                                                                     \
+		return made;                                                                       \
+	}                                                                                          \
+                                                                                                   \
+	void shim_##kind##_delete(struct type *made)                                               \
+	{                                                                                          \
+		end;                                                                               \
+		free(made);                                                                        \
+	}
 
-	if (heap != NULL)
-		event_heap_init(heap, n_sources);
-	return heap;
-}
-
-void
-shim_heap_delete(struct event_heap *heap)
-{
-	event_heap_free(heap);
-	free(heap);
-}
-
-void
-shim_heap_set(struct event_heap *heap, uint32_t source, uint64_t at_ns)
-{
-	event_heap_set(heap, source, at_ns);
-}
+OWNED(event_heap, event_heap, event_heap_init(made, (uint32_t)number), event_heap_free(made))
+OWNED(delay_line, delay_line, delay_line_init(made, (uint32_t)number), delay_line_free(made))
+OWNED(traffic_manager, traffic_manager, traffic_manager_init(made, (uint32_t)number),
+      traffic_manager_free(made))
+OWNED(returns, return_queues, return_queues_init(made, (uint32_t)number, 0),
+      return_queues_free(made))
+OWNED(config, discipline_config, made->rate_bps = number, (void)made)
+OWNED(train, train, (void)number, (void)made)
+OWNED(lateness, lateness, (void)number, (void)made)
+OWNED(round_trips, round_trips, round_trips_init(made), round_trips_free(made))
+OWNED(disturbance, disturbance, disturbance_init(made, number), disturbance_clear(made))
 
 uint64_t
-shim_heap_next_ns(const struct event_heap *heap)
+shim_event_heap_next_ns(const struct event_heap *heap)
 {
 	return event_heap_next_ns(heap);
 }
 
 uint32_t
-shim_heap_next_source(const struct event_heap *heap)
+shim_event_heap_next_source(const struct event_heap *heap)
 {
 	return event_heap_next_source(heap);
 }
 
-struct delay_line *
-shim_delay_new(uint32_t n_paths)
-{
-	struct delay_line *line = calloc(1, sizeof(*line));
-
-	if (line != NULL)
-		delay_line_init(line, n_paths);
-	return line;
-}
-
-void
-shim_delay_delete(struct delay_line *line)
-{
-	delay_line_free(line);
-	free(line);
-}
-
 int
-shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, uint64_t jitter_ns,
-		     uint32_t loss_ppb, uint64_t seed)
+shim_delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns,
+			  uint64_t jitter_ns, uint32_t loss_ppb, uint64_t seed)
 {
 	struct delay_settings settings = {
 		.delay_ns = delay_ns,
@@ -96,9 +85,9 @@ shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, 
  * no bursts); seeds: of jitter, reordering, bursts.
  */
 int
-shim_delay_impair(struct delay_line *line, uint32_t path, const uint64_t *changes,
-		  uint32_t n_changes, const uint64_t *points_ns, uint32_t n_points,
-		  uint64_t every_ns, const uint64_t odds[6], const uint64_t seeds[3])
+shim_delay_line_impair(struct delay_line *line, uint32_t path, const uint64_t *changes,
+		       uint32_t n_changes, const uint64_t *points_ns, uint32_t n_points,
+		       uint64_t every_ns, const uint64_t odds[6], const uint64_t seeds[3])
 {
 	struct path_change *list = calloc(n_changes + 1, sizeof(*list));
 	struct impairment_settings settings = {
@@ -126,22 +115,10 @@ shim_delay_impair(struct delay_line *line, uint32_t path, const uint64_t *change
 	return error;
 }
 
-void
-shim_delay_begin(struct delay_line *line, uint32_t path, uint64_t t0_ns)
-{
-	delay_line_begin(line, path, t0_ns);
-}
-
-void
-shim_delay_clear(struct delay_line *line, uint32_t path)
-{
-	delay_line_clear(line, path);
-}
-
 /* 1 taken, 0 lost. */
 int
-shim_delay_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t arrival_ns,
-	       uint64_t less_ns)
+shim_delay_line_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t arrival_ns,
+		    uint64_t less_ns)
 {
 	return delay_line_put(line, path, (void *)(uintptr_t)packet, arrival_ns, less_ns) ==
 	       DELAY_TAKEN;
@@ -149,7 +126,7 @@ shim_delay_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t
 
 /* 0 none is due, 1 a packet, 2 a stale one; packet, due_ns, path in out. */
 int
-shim_delay_get(struct delay_line *line, uint64_t now_ns, uint64_t out[3])
+shim_delay_line_get(struct delay_line *line, uint64_t now_ns, uint64_t out[3])
 {
 	struct delayed delayed;
 	bool stale;
@@ -163,124 +140,40 @@ shim_delay_get(struct delay_line *line, uint64_t now_ns, uint64_t out[3])
 }
 
 uint64_t
-shim_delay_next_ns(const struct delay_line *line)
+shim_delay_line_next_ns(const struct delay_line *line)
 {
 	return delay_line_next_event(line);
 }
 
 uint64_t
-shim_delay_lost(const struct delay_line *line, uint32_t path)
+shim_delay_line_lost(const struct delay_line *line, uint32_t path)
 {
 	return line->paths[path].lost_packets;
 }
 
 uint64_t
-shim_delay_waiting(const struct delay_line *line, uint32_t path)
+shim_delay_line_waiting(const struct delay_line *line, uint32_t path)
 {
 	return line->paths[path].waiting_packets;
 }
 
-struct traffic_manager *
-shim_tm_new(uint32_t n_lanes)
-{
-	struct traffic_manager *tm = calloc(1, sizeof(*tm));
-
-	if (tm != NULL)
-		traffic_manager_init(tm, n_lanes);
-	return tm;
-}
-
+/* What is left of a lane's configuration: its limit, and what counts against it. */
 void
-shim_tm_delete(struct traffic_manager *tm)
+shim_config_limit(struct discipline_config *config, uint64_t limit, uint32_t unit,
+		  uint32_t cell_bytes, uint32_t counts, uint32_t overhead_bytes)
 {
-	traffic_manager_free(tm);
-	free(tm);
+	config->limit = limit;
+	config->unit = (enum limit_unit)unit;
+	config->cell_bytes = cell_bytes;
+	config->counts = (enum limit_counts)counts;
+	config->overhead_bytes = overhead_bytes;
 }
 
-/* The plainest discipline: what has been taken leaves in its order. With the limit that served.c keeps
- * it is drop-tail, which shows that served.c does what drop-tail's own code does.
- */
-static int
-fifo_aqm_init(void *state, const void *config, const struct aqm_line *line, uint64_t seed)
+/* The lane's discipline, or that of one of several queues. */
+static struct aqm_setup *
+setup_of(struct discipline_config *config, uint32_t queue)
 {
-	(void)config;
-	(void)line;
-	(void)seed;
-	fifo_init(state, sizeof(struct queue_packet));
-	return 0;
-}
-
-static void
-fifo_aqm_fini(void *state)
-{
-	fifo_free(state);
-}
-
-static bool
-fifo_aqm_enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	(void)line;
-	(void)now_ns;
-	return aqm_push(state, packet);
-}
-
-static bool
-fifo_aqm_dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	(void)line;
-	(void)now_ns;
-	return aqm_pop(state, packet);
-}
-
-static const struct aqm_param no_params[] = {{.name = NULL}};
-
-static const struct aqm_ops fifo_aqm_ops = {
-	.abi = AQM_ABI,
-	.name = "fifo",
-	.help = "first in, first out",
-	.params = no_params,
-	.state_bytes = sizeof(struct fifo),
-	.init = fifo_aqm_init,
-	.fini = fifo_aqm_fini,
-	.enqueue = fifo_aqm_enqueue,
-	.dequeue = fifo_aqm_dequeue,
-};
-
-struct discipline_config *
-shim_config_new(uint64_t rate_bps, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
-		uint32_t counts, uint32_t overhead_bytes)
-{
-	struct discipline_config *config = calloc(1, sizeof(*config));
-
-	if (config != NULL)
-		*config = (struct discipline_config){
-			.rate_bps = rate_bps,
-			.limit = limit,
-			.unit = (enum limit_unit)unit,
-			.cell_bytes = cell_bytes,
-			.counts = (enum limit_counts)counts,
-			.overhead_bytes = overhead_bytes,
-		};
-	return config;
-}
-
-void
-shim_config_delete(struct discipline_config *config)
-{
-	free(config);
-}
-
-static int
-choose(struct aqm_setup *setup, const char *name, uint64_t seed)
-{
-	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
-
-	setup->ops = is_fifo ? &fifo_aqm_ops : aqm_find(name);
-	setup->seed = seed;
-	if (setup->ops == NULL)
-		return -ENOENT;
-	aqm_defaults(setup->ops->params, setup->config);
-	return 0;
+	return queue < QUEUES_MAX ? &config->queues.queues[queue].aqm : &config->aqm;
 }
 
 static int
@@ -294,28 +187,41 @@ set(const struct aqm_param *params, void *config, const char *name, double value
 
 /* Its defaults; 0 or -ENOENT. */
 int
-shim_config_discipline(struct discipline_config *config, const char *name, uint64_t seed)
+shim_config_discipline(struct discipline_config *config, uint32_t queue, const char *name,
+		       uint64_t seed)
 {
-	return choose(&config->aqm, name, seed);
+	struct aqm_setup *setup = setup_of(config, queue);
+
+	setup->ops = aqm_find(name);
+	setup->seed = seed;
+	if (setup->ops == NULL)
+		return -ENOENT;
+	aqm_defaults(setup->ops->params, setup->config);
+	return 0;
 }
 
 /* 0, -ENOENT for a parameter that there is not, -ERANGE. */
 int
-shim_config_set(struct discipline_config *config, const char *name, double value)
+shim_config_set(struct discipline_config *config, uint32_t queue, const char *name, double value)
 {
-	return set(config->aqm.ops->params, config->aqm.config, name, value);
+	struct aqm_setup *setup = setup_of(config, queue);
+
+	return set(setup->ops->params, setup->config, name, value);
 }
 
 /* What was left out is computed. NULL, or what is wrong. */
 const char *
-shim_config_check(struct discipline_config *config)
+shim_config_check(struct discipline_config *config, uint32_t queue)
 {
+	struct aqm_setup *setup = setup_of(config, queue);
 	struct aqm_line line = {0};
 
-	if (config->aqm.ops == NULL || config->aqm.ops->check == NULL)
+	if (setup->ops == NULL || setup->ops->check == NULL)
 		return NULL;
 	line_describe(config, &line);
-	return config->aqm.ops->check(config->aqm.config, &line);
+	if (queue < QUEUES_MAX)
+		queues_line(&config->queues, queue, &line, &line);
+	return setup->ops->check(setup->config, &line);
 }
 
 /* Several queues, as yet with the policy of complete sharing. */
@@ -332,36 +238,6 @@ shim_config_queue(struct discipline_config *config, uint32_t queue, uint32_t wei
 {
 	config->queues.queues[queue].weight = weight;
 	config->queues.queues[queue].limit_bytes = limit;
-}
-
-/* As those of a lane's discipline. */
-int
-shim_config_queue_discipline(struct discipline_config *config, uint32_t queue, const char *name,
-			     uint64_t seed)
-{
-	return choose(&config->queues.queues[queue].aqm, name, seed);
-}
-
-int
-shim_config_queue_set(struct discipline_config *config, uint32_t queue, const char *name,
-		      double value)
-{
-	struct aqm_setup *setup = &config->queues.queues[queue].aqm;
-
-	return set(setup->ops->params, setup->config, name, value);
-}
-
-const char *
-shim_config_queue_check(struct discipline_config *config, uint32_t queue)
-{
-	struct aqm_setup *setup = &config->queues.queues[queue].aqm;
-	struct aqm_line line = {0}, own;
-
-	if (setup->ops == NULL || setup->ops->check == NULL)
-		return NULL;
-	line_describe(config, &line);
-	queues_line(&config->queues, queue, &line, &own);
-	return setup->ops->check(setup->config, &own);
 }
 
 /* A policy by its name, or by the path of a shared object; 0 or -ENOENT. */
@@ -394,12 +270,6 @@ void
 shim_config_memory_limits(struct discipline_config *config, const uint64_t *limits)
 {
 	memcpy(config->queues.memory.config, limits, config->queues.n * sizeof(*limits));
-}
-
-uint64_t
-shim_queues_seed(uint64_t seed, uint32_t queue)
-{
-	return queues_seed(seed, queue);
 }
 
 /* A parameter of a discipline that was checked. */
@@ -445,15 +315,9 @@ shim_config_policer(struct discipline_config *config, uint64_t rate_bps, uint64_
 }
 
 void
-shim_tm_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
+shim_traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
 {
-	traffic_manager_begin(tm, lane, t0_ns);
-}
-
-int
-shim_tm_configure(struct traffic_manager *tm, uint32_t lane, const struct discipline_config *config)
-{
-	return traffic_manager_configure(tm, lane, config);
+	traffic_lane_begin(&tm->lanes[lane], t0_ns);
 }
 
 #define EXPORTED 10
@@ -478,9 +342,9 @@ export_packet(const struct queue_packet *packet, uint64_t out[EXPORTED])
  * out.
  */
 int
-shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet,
-		const uint32_t *bytes, uint32_t n, uint32_t flow, uint32_t ecn, uint32_t queue,
-		uint64_t now_ns, uint64_t (*out)[EXPORTED])
+shim_traffic_manager_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet,
+			     const uint32_t *bytes, uint32_t n, uint32_t flow, uint32_t ecn,
+			     uint32_t queue, uint64_t now_ns, uint64_t (*out)[EXPORTED])
 {
 	struct queue_packet packets[TRAIN_PACKETS];
 	bool taken;
@@ -503,7 +367,7 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet
 }
 
 int
-shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[EXPORTED])
+shim_traffic_manager_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[EXPORTED])
 {
 	struct queue_packet q;
 
@@ -514,13 +378,7 @@ shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[EXPORT
 }
 
 int
-shim_tm_describe(const struct traffic_manager *tm, uint32_t lane, char *text, size_t text_bytes)
-{
-	return traffic_manager_describe(tm, lane, text, text_bytes);
-}
-
-int
-shim_tm_discard(struct traffic_manager *tm, uint32_t lane)
+shim_traffic_manager_discard(struct traffic_manager *tm, uint32_t lane)
 {
 	struct queue_packet q;
 
@@ -528,14 +386,14 @@ shim_tm_discard(struct traffic_manager *tm, uint32_t lane)
 }
 
 uint64_t
-shim_tm_next_ns(const struct traffic_manager *tm)
+shim_traffic_manager_next_ns(const struct traffic_manager *tm)
 {
 	return traffic_manager_next_event(tm);
 }
 
 /* queue_bytes, queue_packets, peak_bytes, dropped_packets */
 void
-shim_tm_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
+shim_traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
 {
 	struct discipline_stats stats;
 
@@ -544,18 +402,6 @@ shim_tm_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
 	out[1] = stats.queue_packets;
 	out[2] = stats.peak_bytes;
 	out[3] = stats.dropped_packets;
-}
-
-struct train *
-shim_train_new(void)
-{
-	return calloc(1, sizeof(struct train));
-}
-
-void
-shim_train_delete(struct train *train)
-{
-	free(train);
 }
 
 /* 1: the packet is the next of the train, which it was added to; 0: another train begins. */
@@ -578,18 +424,6 @@ shim_train_add(struct train *train, uint32_t lane, uint32_t bytes, uint32_t flow
 	return continues;
 }
 
-struct lateness *
-shim_lateness_new(void)
-{
-	return calloc(1, sizeof(struct lateness));
-}
-
-void
-shim_lateness_delete(struct lateness *l)
-{
-	free(l);
-}
-
 void
 shim_lateness_add(struct lateness *l, uint64_t ns)
 {
@@ -600,24 +434,6 @@ uint64_t
 shim_lateness_percentile(const struct lateness *l, uint32_t per_mille)
 {
 	return lateness_percentile(l, per_mille);
-}
-
-struct round_trips *
-shim_round_trips_new(void)
-{
-	struct round_trips *r = calloc(1, sizeof(*r));
-
-	if (r != NULL && round_trips_init(r) == 0)
-		return r;
-	free(r);
-	return NULL;
-}
-
-void
-shim_round_trips_delete(struct round_trips *r)
-{
-	round_trips_free(r);
-	free(r);
 }
 
 void
@@ -655,45 +471,6 @@ shim_round_trips_cause(struct round_trips *r, uint32_t connection, uint32_t numb
 	out[0] = cause.late_ns;
 	out[1] = cause.has_response;
 	out[2] = cause.response_ns;
-}
-
-struct disturbance *
-shim_disturbance_new(uint64_t epoch_ns)
-{
-	struct disturbance *d = calloc(1, sizeof(*d));
-
-	if (d != NULL)
-		disturbance_init(d, epoch_ns);
-	return d;
-}
-
-void
-shim_disturbance_delete(struct disturbance *d)
-{
-	disturbance_clear(d);
-	free(d);
-}
-
-/* What: 0 departed, 1 returned, 2 answered, 3 paused (from now, so long). */
-void
-shim_disturbance_note(struct disturbance *d, uint32_t what, uint64_t now_ns, uint64_t ns)
-{
-	static void (*const notes[])(struct disturbance *, uint64_t, uint64_t) = {
-		disturbance_departed,
-		disturbance_returned,
-		disturbance_answered,
-		disturbance_paused,
-	};
-
-	notes[what](d, now_ns, ns);
-}
-
-/* All records to two files; 0 or a negative errno. */
-int
-shim_disturbance_write(struct disturbance *d, const char *path, const char *pauses_path)
-{
-	disturbance_finish(d);
-	return disturbance_write(d, path, pauses_path);
 }
 
 /* Bins together with what they emitted. */
@@ -796,23 +573,6 @@ shim_collector_close(struct collector *c, uint64_t out[4])
 	out[1] = stats.written;
 	out[2] = stats.gaps;
 	out[3] = (uint64_t)stats.error;
-}
-
-struct return_queues *
-shim_returns_new(uint32_t n_lanes)
-{
-	struct return_queues *r = calloc(1, sizeof(*r));
-
-	if (r != NULL)
-		return_queues_init(r, n_lanes, 0);
-	return r;
-}
-
-void
-shim_returns_delete(struct return_queues *r)
-{
-	return_queues_free(r);
-	free(r);
 }
 
 int

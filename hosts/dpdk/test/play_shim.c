@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/discipline.h"
 #include "core/disciplines.h"
-#include "core/event_heap.h"
+#include "core/traffic_manager.h"
 
 /* As numpy has them (tests/oracle/linux_qdiscs.py). */
 struct arrival {
@@ -37,8 +36,7 @@ struct setup {
 };
 
 struct play {
-	const struct discipline_ops *ops;
-	struct discipline *discipline;
+	struct traffic_manager tm;
 	struct outcome *outcomes;
 	uint32_t sent;
 };
@@ -79,7 +77,7 @@ until(struct play *play, uint64_t ns)
 {
 	struct queue_packet packet;
 
-	while (play->ops->dequeue(play->discipline, &packet, ns))
+	while (traffic_manager_dequeue(&play->tm, &packet, ns))
 		note(play, &packet);
 }
 
@@ -93,10 +91,8 @@ arrive(struct play *play, uint32_t number, const struct arrival *arrival)
 		.ecn = (uint8_t)arrival->ecn,
 	};
 
-	if (!play->ops->enqueue(play->discipline, &packet, 1, arrival->ns)) {
-		packet.dropped = true;
+	if (!traffic_manager_enqueue(&play->tm, &packet, 1, arrival->ns))
 		note(play, &packet);
-	}
 }
 
 /* 0, or a negative errno: what `configure` returned, or a discipline or parameter there is not. */
@@ -121,15 +117,15 @@ shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
 		if (config.aqm.ops == NULL || !fill(&config, setup))
 			return -ENOENT;
 	}
-	play.ops = discipline_ops_of(&config);
-	play.discipline = play.ops->create();
-	error = play.ops->configure(play.discipline, &config);
+	error = traffic_manager_init(&play.tm, 1);
+	if (error == 0)
+		error = traffic_manager_configure(&play.tm, 0, &config);
 	for (uint32_t i = 0; i < n && error == 0; i++) {
 		until(&play, arrivals[i].ns);
 		arrive(&play, i, &arrivals[i]);
 	}
-	while ((event_ns = play.ops->next_event(play.discipline)) != EVENT_NEVER)
+	while ((event_ns = traffic_manager_next_event(&play.tm)) != EVENT_NEVER)
 		until(&play, event_ns);
-	play.ops->destroy(play.discipline);
+	traffic_manager_free(&play.tm);
 	return error;
 }

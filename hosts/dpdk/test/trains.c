@@ -52,7 +52,6 @@ take_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32
 {
 	struct rig *rig = context;
 
-	(void)departure_ns;
 	CHECK(wire == PIPELINE_RECEIVERS && lane < LANES && mbuf->pkt_len == FRAME_BYTES);
 	rig->seen.frames++;
 	rte_pktmbuf_free(mbuf);

@@ -55,7 +55,6 @@ dataplane_send(struct loop *loop, enum wire_id id, struct rte_mbuf *mbuf, uint32
 void
 mailbox_wake(const struct mailbox *box)
 {
-	(void)box;
 }
 
 int
@@ -71,9 +70,6 @@ void
 wire_eal_argument(const struct wire_config *config, enum wire_id id, uint32_t loop, char *text,
 		  size_t text_bytes)
 {
-	(void)config;
-	(void)id;
-	(void)loop;
 	snprintf(text, text_bytes, "%s", "");
 }
 
@@ -81,8 +77,6 @@ int
 wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, uint32_t loop,
 	  struct rte_mempool *pool, struct failure *failure)
 {
-	(void)loop;
-	(void)pool;
 	*wire = (struct wire){.id = id, .driver = config->driver};
 	if (config->driver == DRIVER_VIRTUAL)
 		return 0;
@@ -102,7 +96,6 @@ wire_close(struct wire *wire)
 void
 wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note)
 {
-	(void)note;
 	if (wire->n_taken == wire->n_pending)
 		wire->n_taken = wire->n_pending = 0;
 	if (wire->n_pending == WIRE_PENDING) {

@@ -105,7 +105,6 @@ release_frame(void *frame)
 static void
 take_request(void *context, const char *line, size_t bytes)
 {
-	(void)context;
 	library.request = malloc(bytes + 1);
 	if (library.request == NULL)
 		abort();

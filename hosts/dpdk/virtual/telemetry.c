@@ -20,8 +20,6 @@ telemetry_create(uint32_t n_lanes, uint32_t n_loops, uint32_t service_core)
 {
 	struct telemetry *t = calloc(1, sizeof(*t) + n_lanes * sizeof(t->lanes[0]));
 
-	(void)n_loops;
-	(void)service_core;
 	if (t != NULL)
 		t->n_lanes = n_lanes;
 	return t;

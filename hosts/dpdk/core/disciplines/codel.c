@@ -3,9 +3,9 @@
 #include "codel.h"
 
 struct codel_queue {
+	struct fifo packets; /* of struct queue_packet */
 	struct codel_rules rules;
 	struct codel codel;
-	struct fifo packets; /* of struct queue_packet */
 };
 
 static const struct aqm_param params[] = {
@@ -16,7 +16,6 @@ static const struct aqm_param params[] = {
 static const char *
 check(void *config, const struct aqm_line *line)
 {
-	(void)line;
 	return codel_check(config);
 }
 
@@ -25,19 +24,9 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 {
 	struct codel_queue *q = state;
 
-	(void)line;
-	(void)seed;
 	fifo_init(&q->packets, sizeof(struct queue_packet));
 	q->rules = codel_rules_of(config);
 	return 0;
-}
-
-static void
-fini(void *state)
-{
-	struct codel_queue *q = state;
-
-	fifo_free(&q->packets);
 }
 
 static bool
@@ -45,8 +34,6 @@ enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 {
 	struct codel_queue *q = state;
 
-	(void)line;
-	(void)now_ns;
 	return aqm_push(&q->packets, packet);
 }
 
@@ -73,7 +60,7 @@ const struct aqm_ops codel_ops = {
 	.state_bytes = sizeof(struct codel_queue),
 	.check = check,
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
 	.dequeue = dequeue,
 };

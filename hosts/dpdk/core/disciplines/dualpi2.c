@@ -76,7 +76,6 @@ init(void *memory, const void *config, const struct aqm_line *line, uint64_t see
 {
 	struct state *s = memory;
 
-	(void)line;
 	s->config = *(const struct config *)config;
 	s->alpha = gain(s->config.alpha);
 	s->beta = gain(s->config.beta);
@@ -156,7 +155,6 @@ enqueue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64
 {
 	struct state *s = memory;
 
-	(void)line;
 	catch_up(s, now_ns);
 	if (!aqm_push(is_scalable(packet) ? &s->scalable : &s->classic, packet))
 		return false;

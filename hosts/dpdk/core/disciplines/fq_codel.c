@@ -89,7 +89,6 @@ struct source {
 static const char *
 check(void *config, const struct aqm_line *line)
 {
-	(void)line;
 	return codel_check(&((struct config *)config)->codel);
 }
 
@@ -98,7 +97,6 @@ init(void *memory, const void *config, const struct aqm_line *line, uint64_t see
 {
 	struct state *s = memory;
 
-	(void)line;
 	s->config = *(const struct config *)config;
 	s->rules = codel_rules_of(&s->config.codel);
 	s->seed = seed;
@@ -212,8 +210,6 @@ enqueue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64
 	uint32_t number = queue_of(s, packet->flow);
 	struct queue *queue = &s->queues[number];
 
-	(void)line;
-	(void)now_ns;
 	if (!push(s, queue, packet))
 		return false;
 	if (!queue->is_active) {

@@ -24,9 +24,9 @@ static const struct aqm_param params[] = {
 
 /* All that the queue remembers. */
 struct state {
+	struct fifo packets; /* the first, for aqm_free_queue() */
 	struct config config;
 	uint64_t draws;
-	struct fifo packets;
 };
 
 /* Called before the first packet; the memory is all zeroes. */
@@ -42,23 +42,12 @@ init(void *memory, const void *config, const struct aqm_line *line, uint64_t see
 	return 0;
 }
 
-/* Called after the last packet. */
-static void
-fini(void *memory)
-{
-	struct state *s = memory;
-
-	fifo_free(&s->packets);
-}
-
 /* A packet arrives that fits into the buffer: take it and return true, or refuse it. */
 static bool
 enqueue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
 {
 	struct state *s = memory;
 
-	(void)line;
-	(void)now_ns;
 	return aqm_push(&s->packets, packet);
 }
 
@@ -94,7 +83,7 @@ static const struct aqm_ops ops = {
 	.config_bytes = sizeof(struct config),
 	.state_bytes = sizeof(struct state),
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
 	.dequeue = dequeue,
 };

@@ -28,6 +28,7 @@ struct pie_config {
 };
 
 struct pie {
+	struct fifo packets; /* of struct queue_packet */
 	struct pie_config config;
 	uint64_t target; /* in ticks, as all that follow */
 	uint64_t delay;
@@ -38,7 +39,6 @@ struct pie {
 	uint64_t accumulated; /* since the last drop: none below 0.85, one by 8.5 */
 	uint64_t next_update_ns;
 	uint64_t prng;
-	struct fifo packets; /* of struct queue_packet */
 };
 
 static const struct aqm_param params[] = {
@@ -94,7 +94,6 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 {
 	struct pie *p = state;
 
-	(void)line;
 	p->config = *(const struct pie_config *)config;
 	p->target = p->config.target_ns >> TICK_SHIFT;
 	p->next_update_ns = NO_TIME;
@@ -102,14 +101,6 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 	begin_anew(p);
 	fifo_init(&p->packets, sizeof(struct queue_packet));
 	return 0;
-}
-
-static void
-fini(void *state)
-{
-	struct pie *p = state;
-
-	fifo_free(&p->packets);
 }
 
 /* How far the weights are scaled down at low probabilities, as a power of two (RFC 8033, 4.2). */
@@ -247,7 +238,6 @@ refused(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 {
 	struct pie *p = state;
 
-	(void)packet;
 	arrive(p, line, now_ns);
 	p->accumulated = 0;
 }
@@ -283,7 +273,7 @@ const struct aqm_ops pie_ops = {
 	.config_bytes = sizeof(struct pie_config),
 	.state_bytes = sizeof(struct pie),
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
 	.dequeue = dequeue,
 	.refused = refused,

@@ -30,6 +30,7 @@ struct red_config {
 };
 
 struct red {
+	struct fifo packets; /* of struct queue_packet */
 	struct red_config config;
 	int weight_log;
 	int cell_log;	     /* of the table, whose steps are of 2^cell_log us */
@@ -43,7 +44,6 @@ struct red {
 	uint32_t draw;
 	bool is_idle;
 	uint64_t idle_since_ns;
-	struct fifo packets; /* of struct queue_packet */
 };
 
 enum action {
@@ -209,14 +209,6 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 	return 0;
 }
 
-static void
-fini(void *state)
-{
-	struct red *r = state;
-
-	fifo_free(&r->packets);
-}
-
 /* The average after an idle time: a power of two of it, or linear within the first step. */
 static uint64_t
 decayed(const struct red *r, uint64_t idle_ns)
@@ -332,7 +324,6 @@ dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 {
 	struct red *r = state;
 
-	(void)line;
 	if (aqm_pop(&r->packets, packet))
 		return true;
 	if (!r->is_idle)
@@ -350,7 +341,7 @@ const struct aqm_ops red_ops = {
 	.state_bytes = sizeof(struct red),
 	.check = check,
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
 	.dequeue = dequeue,
 	.refused = refused,

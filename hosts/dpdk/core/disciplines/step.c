@@ -11,8 +11,8 @@ struct step_config {
 };
 
 struct step {
-	uint64_t threshold_bytes;
 	struct fifo packets; /* of struct queue_packet */
+	uint64_t threshold_bytes;
 };
 
 static const struct aqm_param params[] = {
@@ -31,19 +31,9 @@ init(void *state, const void *config, const struct aqm_line *line, uint64_t seed
 {
 	struct step *s = state;
 
-	(void)line;
-	(void)seed;
 	fifo_init(&s->packets, sizeof(struct queue_packet));
 	s->threshold_bytes = ((const struct step_config *)config)->threshold_bytes;
 	return 0;
-}
-
-static void
-fini(void *state)
-{
-	struct step *s = state;
-
-	fifo_free(&s->packets);
 }
 
 static bool
@@ -51,22 +41,11 @@ enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 {
 	struct step *s = state;
 
-	(void)now_ns;
 	if (line->bytes + line->sending_bytes > s->threshold_bytes && !aqm_mark(packet)) {
 		packet->reason = DROP_EARLY;
 		return false;
 	}
 	return aqm_push(&s->packets, packet);
-}
-
-static bool
-dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
-{
-	struct step *s = state;
-
-	(void)line;
-	(void)now_ns;
-	return aqm_pop(&s->packets, packet);
 }
 
 const struct aqm_ops step_ops = {
@@ -77,7 +56,7 @@ const struct aqm_ops step_ops = {
 	.config_bytes = sizeof(struct step_config),
 	.state_bytes = sizeof(struct step),
 	.init = init,
-	.fini = fini,
+	.fini = aqm_free_queue,
 	.enqueue = enqueue,
-	.dequeue = dequeue,
+	.dequeue = aqm_first_out,
 };

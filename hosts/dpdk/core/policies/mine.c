@@ -72,7 +72,6 @@ threshold(void *state, const void *config, const struct memory *memory, uint32_t
 	const struct config *given = config;
 	double free_bytes = (double)(memory->total_bytes - memory->used_bytes);
 
-	(void)now_ns;
 	s->thresholds[queue] = given->alpha * free_bytes * speed(memory, queue) /
 			       (1 + congested(s, memory, queue));
 	return (uint64_t)s->thresholds[queue];
