@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,34 +7,14 @@
 
 #include "json_fields.h"
 
-const char *
-json_type_name(const json_t *value)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "an object",   [JSON_ARRAY] = "a list",
-		[JSON_STRING] = "a string",    [JSON_INTEGER] = "an integer",
-		[JSON_REAL] = "a real number", [JSON_TRUE] = "true",
-		[JSON_FALSE] = "false",	       [JSON_NULL] = "null",
-	};
-
-	return names[json_typeof(value)];
-}
-
-struct json_place
-json_place_of_key(const struct json_place *place, const char *key)
+/* The place of what is inside the value at a place. */
+static struct json_place
+inside(const struct json_place *place)
 {
 	struct json_place inner = *place;
-
-	inner.key = key;
-	return inner;
-}
-
-struct json_place
-json_place_inside(const struct json_place *place)
-{
-	struct json_place inner = json_place_of_key(place, NULL);
 	size_t used = strlen(inner.prefix);
 
+	inner.key = NULL;
 	if (place->key != NULL)
 		snprintf(inner.prefix + used, sizeof(inner.prefix) - used, "%s%s",
 			 used > 0 ? "." : "", place->key);
@@ -43,9 +22,18 @@ json_place_inside(const struct json_place *place)
 }
 
 struct json_place
-json_place_of_item(const struct json_place *place, size_t index)
+json_place_of_key(const struct json_place *place, const char *key)
 {
-	struct json_place inner = json_place_inside(place);
+	struct json_place inner = inside(place);
+
+	inner.key = key;
+	return inner;
+}
+
+static struct json_place
+place_of_item(const struct json_place *place, size_t index)
+{
+	struct json_place inner = inside(place);
 	size_t used = strlen(inner.prefix);
 
 	snprintf(inner.prefix + used, sizeof(inner.prefix) - used, "[%zu]", index);
@@ -55,7 +43,7 @@ json_place_of_item(const struct json_place *place, size_t index)
 int
 json_place_error(const struct json_place *place, const char *format, ...)
 {
-	struct json_place inner = json_place_inside(place);
+	struct json_place inner = inside(place);
 	char problem[512];
 	va_list arguments;
 
@@ -66,278 +54,357 @@ json_place_error(const struct json_place *place, const char *format, ...)
 			   inner.prefix, inner.prefix[0] != '\0' ? ": " : "", problem);
 }
 
+/* What a reader says that says nothing itself. */
 static int
-unknown_key(const struct json_place *place, const char *key, const struct json_field *fields,
-	    size_t count)
+bad_value(const struct json_place *place, const json_t *value)
 {
-	char allowed[256] = "none";
-	size_t used = 0;
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
 
-	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s",
-					 i > 0 ? ", " : "", fields[i].name);
-	return json_place_error(place, "unknown key '%.64s' (allowed: %s)", key, allowed);
+	json_place_error(place, "bad value %.64s", text != NULL ? text : "");
+	free(text);
+	return -1;
 }
 
 static const struct json_field *
-find_field(const char *key, const struct json_field *fields, size_t count)
+find_field(const char *key, const struct json_field *fields)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(fields[i].name, key) == 0)
-			return &fields[i];
+	for (; fields->kind != NULL; fields++) {
+		const struct json_field *found = fields;
+
+		if (fields->name == NULL)
+			found = find_field(key, fields->fields);
+		else if (strcmp(fields->name, key) != 0)
+			found = NULL;
+		if (found != NULL)
+			return found;
+	}
 	return NULL;
 }
 
-static int
-refuse_unknown_keys(const struct json_place *place, const json_t *object,
-		    const struct json_field *fields, size_t count)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach((json_t *)object, key, value)
-		if (find_field(key, fields, count) == NULL)
-			return unknown_key(place, key, fields, count);
-	return 0;
-}
+static int read_fields(const struct json_place *place, const json_t *object,
+		       const struct json_field *fields, void *structure);
 
 static int
 read_field(const struct json_place *place, const struct json_field *field, const json_t *object,
-	   void *structure)
+	   void *target)
 {
-	const json_t *value = json_object_get(object, field->name);
-	struct json_place inner = json_place_of_key(place, field->name);
+	struct json_place inner = *place;
+	const json_t *value;
 
+	if (field->name == NULL) {
+		if (read_fields(place, object, field->fields, target) < 0)
+			return -1;
+		return field->check != NULL ? field->check(place, target) : 0;
+	}
+	inner.key = field->name;
+	value = json_object_get(object, field->name);
 	if (value == NULL)
 		return field->optional ? 0 : json_place_error(&inner, "is missing");
-	return field->read(&inner, field, value, (char *)structure + field->offset);
+	return field->kind->read(&inner, field, value, target) < 0 ? bad_value(&inner, value) : 0;
 }
 
-int
-json_fields_read(const struct json_place *place, const json_t *object,
-		 const struct json_field *fields, size_t count, void *structure)
+static int
+read_fields(const struct json_place *place, const json_t *object, const struct json_field *fields,
+	    void *structure)
 {
-	if (!json_is_object(object))
-		return json_place_error(place, "must be an object, not %s", json_type_name(object));
-	if (refuse_unknown_keys(place, object, fields, count) < 0)
-		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (read_field(place, &fields[i], object, structure) < 0)
+	for (; fields->kind != NULL; fields++)
+		if (read_field(place, fields, object, (char *)structure + fields->offset) < 0)
 			return -1;
 	return 0;
 }
 
 int
-json_read_i64(const struct json_place *place, const struct json_field *field, const json_t *value,
-	      void *target)
+json_fields_read(const struct json_place *place, const json_t *object,
+		 const struct json_field *fields, void *structure)
 {
-	json_int_t number = json_integer_value(value);
+	struct json_place inner = inside(place);
+	const char *key;
+	json_t *value;
 
-	if (!json_is_integer(value))
-		return json_place_error(place, "must be an integer, not %s", json_type_name(value));
-	if (number < field->min || number > field->max)
-		return json_place_error(place,
-					"%" JSON_INTEGER_FORMAT " is outside %" PRId64 "..%" PRId64,
-					number, field->min, field->max);
-	*(int64_t *)target = number;
-	return 0;
+	if (!json_is_object(object))
+		return bad_value(place, object);
+	json_object_foreach((json_t *)(uintptr_t)object, key, value)
+		if (find_field(key, fields) == NULL)
+			return json_place_error(&inner, "unknown key '%.64s'", key);
+	return read_fields(&inner, object, fields, structure);
 }
 
-int
-json_read_u32(const struct json_place *place, const struct json_field *field, const json_t *value,
-	      void *target)
+static bool
+is_zero(const struct json_field *field, const char *target)
 {
-	int64_t number = 0;
-
-	if (json_read_i64(place, field, value, &number) < 0)
-		return -1;
-	*(uint32_t *)target = (uint32_t)number;
-	return 0;
+	for (size_t i = 0; i < field->bytes; i++)
+		if (target[i] != 0)
+			return false;
+	return true;
 }
 
-int
-json_read_u16(const struct json_place *place, const struct json_field *field, const json_t *value,
-	      void *target)
+static void
+write_fields(json_t *object, const struct json_field *fields, const void *structure)
 {
-	int64_t number = 0;
+	for (; fields->kind != NULL; fields++) {
+		const char *target = (const char *)structure + fields->offset;
+		json_t *value;
 
-	if (json_read_i64(place, field, value, &number) < 0)
-		return -1;
-	*(uint16_t *)target = (uint16_t)number;
-	return 0;
+		if (fields->name == NULL) {
+			write_fields(object, fields->fields, target);
+			continue;
+		}
+		if (fields->kind->write == NULL || (fields->unless_zero && is_zero(fields, target)))
+			continue;
+		value = fields->kind->write(fields, target);
+		if (value != NULL)
+			json_object_set_new(object, fields->name, value);
+	}
 }
 
-int
-json_read_u8(const struct json_place *place, const struct json_field *field, const json_t *value,
-	     void *target)
+json_t *
+json_fields_write(const struct json_field *fields, const void *structure)
 {
-	int64_t number = 0;
+	json_t *object = json_object();
 
-	if (json_read_i64(place, field, value, &number) < 0)
-		return -1;
-	*(uint8_t *)target = (uint8_t)number;
-	return 0;
-}
-
-int
-json_read_bool(const struct json_place *place, const struct json_field *field, const json_t *value,
-	       void *target)
-{
-	(void)field;
-	if (!json_is_boolean(value))
-		return json_place_error(place, "must be true or false, not %s",
-					json_type_name(value));
-	*(bool *)target = json_is_true(value);
-	return 0;
+	write_fields(object, fields, structure);
+	return object;
 }
 
 static int
-not_a_choice(const struct json_place *place, const struct json_field *field, const json_t *value)
+read_object(const struct json_place *place, const struct json_field *field, const json_t *value,
+	    void *target)
 {
-	char allowed[256] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; field->choices[i] != NULL && used < sizeof(allowed); i++) {
-		const char *comma = field->choices[i + 1] != NULL ? ", " : " or ";
-
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s\"%s\"",
-					 i > 0 ? comma : "", field->choices[i]);
-	}
-	if (!json_is_string(value))
-		return json_place_error(place, "must be %s, not %s", allowed,
-					json_type_name(value));
-	return json_place_error(place, "must be %s, not \"%.64s\"", allowed,
-				json_string_value(value));
+	if (json_fields_read(place, value, field->fields, target) < 0)
+		return -1;
+	return field->check != NULL ? field->check(place, target) : 0;
 }
 
-int
-json_read_choice(const struct json_place *place, const struct json_field *field,
-		 const json_t *value, void *target)
+static json_t *
+write_object(const struct json_field *field, const void *target)
+{
+	return json_fields_write(field->fields, target);
+}
+
+/* Little-endian (shared.h), so that the lowest bytes are the number in any width. */
+static int
+read_number(const struct json_place *place, const struct json_field *field, const json_t *value,
+	    void *target)
+{
+	int64_t room = field->bytes < 8 ? (INT64_C(1) << 8 * field->bytes) - 1 : INT64_MAX;
+	int64_t number = json_integer_value(value);
+
+	(void)place;
+	if (!json_is_integer(value) || number < field->min ||
+	    number > (field->max != 0 ? field->max : room))
+		return -1;
+	memcpy(target, &number, field->bytes);
+	return 0;
+}
+
+static json_t *
+write_number(const struct json_field *field, const void *target)
+{
+	int64_t number = 0;
+
+	memcpy(&number, target, field->bytes);
+	return json_integer(number);
+}
+
+static int
+read_flag(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	(void)place;
+	(void)field;
+	*(bool *)target = json_is_true(value);
+	return json_is_boolean(value) ? 0 : -1;
+}
+
+static json_t *
+write_flag(const struct json_field *field, const void *target)
+{
+	(void)field;
+	return json_boolean(*(const bool *)target);
+}
+
+static int
+read_choice(const struct json_place *place, const struct json_field *field, const json_t *value,
+	    void *target)
 {
 	const char *text = json_string_value(value);
 
+	(void)place;
 	for (unsigned int i = 0; text != NULL && field->choices[i] != NULL; i++) {
 		if (strcmp(text, field->choices[i]) == 0) {
 			*(unsigned int *)target = i;
 			return 0;
 		}
 	}
-	return not_a_choice(place, field, value);
+	return -1;
 }
 
-int
-json_read_string(const struct json_place *place, const struct json_field *field,
-		 const json_t *value, void *target)
+static json_t *
+write_choice(const struct json_field *field, const void *target)
+{
+	return json_string(field->choices[*(const unsigned int *)target]);
+}
+
+static int
+read_string(const struct json_place *place, const struct json_field *field, const json_t *value,
+	    void *target)
 {
 	(void)field;
-	if (!json_is_string(value) || json_string_length(value) == 0)
-		return json_place_error(place, "must be a string that is not empty%s%s",
-					json_is_string(value) ? "" : ", not ",
-					json_is_string(value) ? "" : json_type_name(value));
+	if (json_string_length(value) == 0)
+		return -1;
 	*(char **)target = strdup(json_string_value(value));
 	if (*(char **)target == NULL)
 		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
 	return 0;
 }
 
-int
-json_read_text(const struct json_place *place, const struct json_field *field, const json_t *value,
-	       void *target)
+static json_t *
+write_string(const struct json_field *field, const void *target)
+{
+	(void)field;
+	return json_string(*(char *const *)target);
+}
+
+static int
+read_text(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
 {
 	size_t length = json_string_length(value);
 
-	if (!json_is_string(value))
-		return json_place_error(place, "must be a string, not %s", json_type_name(value));
-	if (length == 0 || length >= (size_t)field->max)
-		return json_place_error(place, "must be a string of 1 to %" PRId64 " characters",
-					field->max - 1);
+	(void)place;
+	if (length == 0 || length >= field->bytes)
+		return -1;
 	memcpy(target, json_string_value(value), length + 1);
 	return 0;
 }
 
+static json_t *
+write_text(const struct json_field *field, const void *target)
+{
+	(void)field;
+	return json_string(target);
+}
+
 static int
-wrong_length(const struct json_place *place, const struct json_field *field)
+read_items(const struct json_place *place, const struct json_field *item, const json_t *list,
+	   char *items)
 {
-	if (field->min > 0)
-		return json_place_error(place, "must be a list of %" PRId64 " to %" PRId64 " %s",
-					field->min, field->max, field->list->items);
-	return json_place_error(place, "must be a list of at most %" PRId64 " %s", field->max,
-				field->list->items);
-}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct json_place inner = place_of_item(place, i);
+		const json_t *value = json_array_get(list, i);
 
-/* The array that a list's items go into; NULL when memory has run out. */
-static char *
-array_for(const struct json_list *list, size_t count, void *target)
-{
-	if (list->allocate && count > 0)
-		*(void **)target = calloc(count, list->item_bytes);
-	return list->allocate ? *(char **)target : target;
-}
-
-int
-json_read_list(const struct json_place *place, const struct json_field *field, const json_t *value,
-	       void *target)
-{
-	const struct json_list *list = field->list;
-	size_t count = json_array_size(value);
-	char *items;
-
-	if (!json_is_array(value) || (int64_t)count < field->min || (int64_t)count > field->max)
-		return wrong_length(place, field);
-	items = array_for(list, count, target);
-	if (items == NULL && count > 0)
-		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
-
-	*(size_t *)((char *)target - field->offset + list->count_offset) = count;
-	for (size_t i = 0; i < count; i++) {
-		struct json_place inner = json_place_of_item(place, i);
-
-		if (json_fields_read(&inner, json_array_get(value, i), list->fields, list->n_fields,
-				     items + i * list->item_bytes) < 0)
-			return -1;
+		if (item->kind->read(&inner, item, value, items + i * item->bytes) < 0)
+			return bad_value(&inner, value);
 	}
 	return 0;
 }
 
-int
-json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
-	       void *target)
+static int
+read_list(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	size_t count = json_array_size(value);
+	char *items = target;
+
+	if (!json_is_array(value) || (int64_t)count < field->min || (int64_t)count > field->max)
+		return -1;
+	if (field->allocate) {
+		*(void **)target = calloc(count > 0 ? count : 1, field->item->bytes);
+		items = *(void **)target;
+		if (items == NULL)
+			return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
+	}
+	memcpy((char *)target - field->offset + field->count_offset, &count, field->count_bytes);
+	return read_items(place, field->item, value, items);
+}
+
+static json_t *
+write_list(const struct json_field *field, const void *target)
+{
+	const char *items = field->allocate ? *(char *const *)target : target;
+	json_t *list = json_array();
+	size_t count = 0;
+
+	memcpy(&count, (const char *)target - field->offset + field->count_offset,
+	       field->count_bytes);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, field->item->kind->write(
+						    field->item, items + i * field->item->bytes));
+	return list;
+}
+
+static int
+read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
 {
 	const char *text = json_string_value(value);
 	struct in_addr address;
 
+	(void)place;
 	(void)field;
 	if (text == NULL || inet_pton(AF_INET, text, &address) != 1)
-		return json_place_error(place, JSON_IPV4_EXPECTED);
+		return -1;
 	*(uint32_t *)target = ntohl(address.s_addr);
 	return 0;
 }
 
-int
-json_read_sockaddr_ipv4(const struct json_place *place, const struct json_field *field,
-			const json_t *value, void *target)
+static int
+read_sockaddr_ipv4(const struct json_place *place, const struct json_field *field,
+		   const json_t *value, void *target)
 {
 	struct sockaddr_in *address = target;
-	uint32_t number = 0;
+	const char *text = json_string_value(value);
 
-	if (json_read_ipv4(place, field, value, &number) < 0)
-		return -1;
+	(void)place;
+	(void)field;
 	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = htonl(number);
-	return 0;
+	return text != NULL && inet_pton(AF_INET, text, &address->sin_addr) == 1 &&
+			       address->sin_addr.s_addr != htonl(INADDR_ANY) ?
+		       0 :
+		       -1;
 }
 
-int
-json_read_sockaddr_port(const struct json_place *place, const struct json_field *field,
-			const json_t *value, void *target)
+static json_t *
+write_sockaddr_ipv4(const struct json_field *field, const void *target)
 {
-	int64_t number = 0;
+	char text[INET_ADDRSTRLEN];
 
-	if (json_read_i64(place, field, value, &number) < 0)
+	(void)field;
+	inet_ntop(AF_INET, &((const struct sockaddr_in *)target)->sin_addr, text, sizeof(text));
+	return json_string(text);
+}
+
+static int
+read_sockaddr_port(const struct json_place *place, const struct json_field *field,
+		   const json_t *value, void *target)
+{
+	json_int_t port = json_integer_value(value);
+
+	(void)place;
+	(void)field;
+	if (!json_is_integer(value) || port < 1 || port > UINT16_MAX)
 		return -1;
-	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
+	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)port);
 	return 0;
 }
+
+static json_t *
+write_sockaddr_port(const struct json_field *field, const void *target)
+{
+	(void)field;
+	return json_integer(ntohs(((const struct sockaddr_in *)target)->sin_port));
+}
+
+const struct json_kind as_number = {read_number, write_number};
+const struct json_kind as_flag = {read_flag, write_flag};
+const struct json_kind as_choice = {read_choice, write_choice};
+const struct json_kind as_string = {read_string, write_string};
+const struct json_kind as_text = {read_text, write_text};
+const struct json_kind as_list = {read_list, write_list};
+const struct json_kind as_object = {read_object, write_object};
+const struct json_kind as_ipv4 = {read_ipv4, NULL};
+const struct json_kind as_sockaddr_ipv4 = {read_sockaddr_ipv4, write_sockaddr_ipv4};
+const struct json_kind as_sockaddr_port = {read_sockaddr_port, write_sockaddr_port};
 
 json_t *
 json_load(const char *path, struct failure *failure)

@@ -6,7 +6,6 @@
 #ifndef FLOWS_APPLICATION_H
 #define FLOWS_APPLICATION_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,14 +39,9 @@ struct application {
 	int64_t every_ns;      /* udp: 0 where the rate spaces packets */
 };
 
-/* The keys of an application. */
-#define APPLICATION_FIELDS 10
-extern const struct json_field application_fields[APPLICATION_FIELDS];
-
-/* What no single key can show; 0, or -1 with the failure set. */
-int application_check(const struct application *application, const struct json_place *place);
-
-json_t *application_to_json(const struct application *application);
+/* The keys of an application, and the check when they are read. */
+extern const struct json_field application_fields[];
+int application_check(const struct json_place *place, void *structure);
 
 /* How many bytes a rate makes of a time, whole ones, without overflow. */
 uint64_t application_bytes(uint64_t rate_bps, uint64_t intervals, int64_t interval_ns);

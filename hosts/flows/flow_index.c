@@ -4,21 +4,9 @@
 #include "flow_index.h"
 
 uint64_t
-flow_key_number(const struct flow_config *flow)
-{
-	return flow->flow;
-}
-
-uint64_t
 flow_key_address(const struct sockaddr_in *address)
 {
 	return (uint64_t)ntohl(address->sin_addr.s_addr) << 16 | ntohs(address->sin_port);
-}
-
-uint64_t
-flow_key_source(const struct flow_config *flow)
-{
-	return flow_key_address(&flow->source);
 }
 
 static int
@@ -45,8 +33,7 @@ compare_key(const void *key, const void *entry)
 }
 
 int
-flow_index_build(struct flow_index *index, const struct config *config,
-		 uint64_t (*key_of)(const struct flow_config *flow), struct failure *failure)
+flow_index_build(struct flow_index *index, const struct config *config, struct failure *failure)
 {
 	index->count = config->flow_count;
 	index->entries = calloc(index->count, sizeof(*index->entries));
@@ -54,7 +41,8 @@ flow_index_build(struct flow_index *index, const struct config *config,
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 
 	for (size_t i = 0; i < index->count; i++)
-		index->entries[i] = (struct flow_index_entry){key_of(&config->flows[i]), i};
+		index->entries[i] =
+			(struct flow_index_entry){flow_key_address(&config->flows[i].source), i};
 	qsort(index->entries, index->count, sizeof(*index->entries), compare_entries);
 	return 0;
 }
@@ -74,17 +62,4 @@ flow_index_find(const struct flow_index *index, uint64_t key)
 		bsearch(&key, index->entries, index->count, sizeof(*index->entries), compare_key);
 
 	return entry == NULL ? FLOW_INDEX_NONE : entry->position;
-}
-
-bool
-flow_index_duplicate(const struct flow_index *index, size_t *first, size_t *second)
-{
-	for (size_t i = 1; i < index->count; i++) {
-		if (index->entries[i - 1].key != index->entries[i].key)
-			continue;
-		*first = index->entries[i - 1].position;
-		*second = index->entries[i].position;
-		return true;
-	}
-	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds a flow of the configuration by a key: its number, or its source address and port. */
+/* Finds a flow of the configuration by its source address and port. */
 #ifndef FLOWS_FLOW_INDEX_H
 #define FLOWS_FLOW_INDEX_H
 
@@ -19,18 +19,13 @@ struct flow_index {
 
 #define FLOW_INDEX_NONE SIZE_MAX
 
-uint64_t flow_key_number(const struct flow_config *flow);
-uint64_t flow_key_source(const struct flow_config *flow);
 uint64_t flow_key_address(const struct sockaddr_in *address);
 
 int flow_index_build(struct flow_index *index, const struct config *config,
-		     uint64_t (*key_of)(const struct flow_config *flow), struct failure *failure);
+		     struct failure *failure);
 void flow_index_free(struct flow_index *index);
 
 /* The position of the flow with this key, or FLOW_INDEX_NONE. */
 size_t flow_index_find(const struct flow_index *index, uint64_t key);
-
-/* Whether two flows share their key; if so, the positions of two of them. */
-bool flow_index_duplicate(const struct flow_index *index, size_t *first, size_t *second);
 
 #endif

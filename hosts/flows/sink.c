@@ -57,7 +57,7 @@ open_sink(struct sink *sink, const struct config *config, struct failure *failur
 	if (session_open(&sink->session, config, failure) < 0 || allocate_flows(sink, config) < 0)
 		return -1;
 	sink_form_servers(sink);
-	if (flow_index_build(&sink->by_source, config, flow_key_source, failure) < 0)
+	if (flow_index_build(&sink->by_source, config, failure) < 0)
 		return -1;
 	if (any_is_kept(config) &&
 	    record_file_open(&sink->kept_reads, config->out, READS_FILE, failure) < 0)

@@ -41,13 +41,11 @@ static int
 read_strings(const struct json_place *place, const struct json_field *field, const json_t *value,
 	     void *target)
 {
-	if (!json_is_array(value))
-		return json_place_error(place, "must be a list of texts");
 	for (size_t i = 0; i < json_array_size(value); i++)
 		if (!json_is_string(json_array_get(value, i)))
-			return json_place_error(place, "must be a list of texts");
+			return -1;
 	*(const json_t **)target = value;
-	return 0;
+	return json_is_array(value) ? 0 : -1;
 }
 
 static int
@@ -57,13 +55,11 @@ read_settings(const struct json_place *place, const struct json_field *field, co
 	const char *key;
 	json_t *each;
 
-	if (!json_is_object(value))
-		return json_place_error(place, "must be an object of texts");
 	json_object_foreach((json_t *)(uintptr_t)value, key, each)
 		if (!json_is_string(each))
-			return json_place_error(place, "must be an object of texts");
+			return -1;
 	*(const json_t **)target = value;
-	return 0;
+	return json_is_object(value) ? 0 : -1;
 }
 
 static int
@@ -73,14 +69,18 @@ read_line(const struct json_place *place, const struct json_field *field, const 
 	const char *text = json_string_value(value);
 
 	if (text == NULL || strchr(text, '\n') != NULL || strlen(text) > LINE_BYTES_MAX)
-		return json_place_error(place, "must be one line");
+		return -1;
 	*(const char **)target = text;
 	return 0;
 }
 
+static const struct json_kind as_strings = {.read = read_strings};
+static const struct json_kind as_settings = {.read = read_settings};
+static const struct json_kind as_line = {.read = read_line};
+
 #define FIELD(key, member, reader, ...)                                                            \
 	JSON_FIELD(struct request, key, member, reader, ##__VA_ARGS__)
-#define SIDE_FIELD FIELD("side", side, json_read_choice, .choices = side_names)
+#define SIDE_FIELD FIELD("side", side, as_choice, .choices = side_names)
 
 static json_t *
 done(void)
@@ -111,9 +111,10 @@ configure_host(const struct request *r, struct failure *failure)
 
 static const struct json_field host_fields[] = {
 	SIDE_FIELD,
-	FIELD("addresses", addresses, read_strings),
-	FIELD("routes", routes, read_strings),
-	FIELD("sysctls", sysctls, read_settings),
+	FIELD("addresses", addresses, as_strings),
+	FIELD("routes", routes, as_strings),
+	FIELD("sysctls", sysctls, as_settings),
+	{0},
 };
 
 static json_t *
@@ -164,7 +165,8 @@ insert_module(const char *path, struct failure *failure)
 }
 
 static const struct json_field insert_fields[] = {
-	FIELD("path", path, json_read_text, .max = PATH_MAX),
+	FIELD("path", path, as_text),
+	{0},
 };
 
 static json_t *
@@ -174,10 +176,8 @@ answer_insert(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field start_fields[] = {
-	FIELD("name", name, json_read_text, .max = NAME_BYTES),
-	SIDE_FIELD,
-	FIELD("args", args, read_strings),
-	FIELD("log", log, json_read_text, .max = PATH_MAX),
+	FIELD("name", name, as_text), SIDE_FIELD, FIELD("args", args, as_strings),
+	FIELD("log", log, as_text),   {0},
 };
 
 static json_t *
@@ -198,8 +198,9 @@ answer_start(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field send_fields[] = {
-	FIELD("process", process, json_read_u32, .max = UINT32_MAX),
-	FIELD("line", line, read_line),
+	FIELD("process", process, as_number),
+	FIELD("line", line, as_line),
+	{0},
 };
 
 static json_t *
@@ -209,7 +210,8 @@ answer_send(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field run_fields[] = {
-	FIELD("until_ns", until_ns, json_read_i64, .max = INT64_MAX / 2),
+	FIELD("until_ns", until_ns, as_number, .max = INT64_MAX / 2),
+	{0},
 };
 
 static json_t *
@@ -224,8 +226,9 @@ answer_run(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field signal_fields[] = {
-	FIELD("process", process, json_read_u32, .max = UINT32_MAX),
-	FIELD("signal", signal, json_read_u32, .min = 1, .max = SIGNAL_MAX),
+	FIELD("process", process, as_number),
+	FIELD("signal", signal, as_number, .min = 1, .max = SIGNAL_MAX),
+	{0},
 };
 
 static json_t *
@@ -236,7 +239,8 @@ answer_signal(const struct request *r, struct failure *failure)
 
 static const struct json_field read_fields[] = {
 	SIDE_FIELD,
-	FIELD("path", path, json_read_text, .max = PATH_MAX),
+	FIELD("path", path, as_text),
+	{0},
 };
 
 static json_t *
@@ -277,16 +281,12 @@ answer_read(const struct request *r, struct failure *failure)
 static const struct {
 	const char *op;
 	const struct json_field *fields;
-	size_t n_fields;
 	json_t *(*answer)(const struct request *r, struct failure *failure);
 } table[] = {
-	{"insert", insert_fields, COUNT(insert_fields), answer_insert},
-	{"host", host_fields, COUNT(host_fields), answer_host},
-	{"start", start_fields, COUNT(start_fields), answer_start},
-	{"send", send_fields, COUNT(send_fields), answer_send},
-	{"run", run_fields, COUNT(run_fields), answer_run},
-	{"signal", signal_fields, COUNT(signal_fields), answer_signal},
-	{"read", read_fields, COUNT(read_fields), answer_read},
+	{"insert", insert_fields, answer_insert}, {"host", host_fields, answer_host},
+	{"start", start_fields, answer_start},	  {"send", send_fields, answer_send},
+	{"run", run_fields, answer_run},	  {"signal", signal_fields, answer_signal},
+	{"read", read_fields, answer_read},
 };
 
 static void
@@ -311,7 +311,7 @@ dispatch(json_t *json, struct failure *failure)
 			continue;
 		place.source = table[i].op;
 		json_object_del(json, "op");
-		if (json_fields_read(&place, json, table[i].fields, table[i].n_fields, &r) < 0)
+		if (json_fields_read(&place, json, table[i].fields, &r) < 0)
 			return NULL;
 		return table[i].answer(&r, failure);
 	}

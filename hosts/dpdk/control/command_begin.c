@@ -27,12 +27,13 @@ json_t *
 command_begin(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct begin_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct begin_request, "t0_ns", t0_ns, json_read_i64, .max = INT64_MAX),
+		JSON_FIELD(struct begin_request, "lane", lane, as_lane),
+		JSON_FIELD(struct begin_request, "t0_ns", t0_ns, as_number),
+		{0},
 	};
 	struct begin_request r = {0};
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	if (mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_begin, &r) < 0)
 		return command_refuse(place, "t0_ns has passed by %" PRIu64 " ns; name it earlier",

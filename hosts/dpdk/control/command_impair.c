@@ -20,126 +20,70 @@ struct impair_request {
 	uint32_t lane;
 	uint32_t group;
 	enum way way;
-	struct path_change *changes; /* the request's own, as the jitter's points are */
-	size_t n_changes;
-	struct impairment_settings settings;
+	struct impairment_settings settings; /* its lists are the request's own */
 };
 
-#define SEED_FIELD(type) JSON_FIELD(type, "seed", seed, json_read_i64, .max = INT64_MAX)
+#define SEED_FIELD(type) JSON_FIELD(type, "seed", seed, as_number)
+#define SHARE_FIELD(type, member)                                                                  \
+	JSON_FIELD(type, #member, member, as_number, .max = LOSS_CERTAIN_PPB)
 
 static const struct json_field change_fields[] = {
-	JSON_FIELD(struct path_change, "at_ns", at_ns, json_read_i64, .max = INT64_MAX / 2),
-	JSON_FIELD(struct path_change, "delay_ns", delay_ns, json_read_i64, .max = PATH_NS_MAX),
-	JSON_FIELD(struct path_change, "loss_ppb", loss_ppb, json_read_u32,
-		   .max = LOSS_CERTAIN_PPB),
+	JSON_FIELD(struct path_change, "at_ns", at_ns, as_number, .max = INT64_MAX / 2),
+	JSON_FIELD(struct path_change, "delay_ns", delay_ns, as_number, .max = PATH_NS_MAX),
+	SHARE_FIELD(struct path_change, loss_ppb),
+	{0},
 };
 
-static const struct json_list change_list = {
-	.items = "changes",
-	.fields = change_fields,
-	.n_fields = RTE_DIM(change_fields),
-	.item_bytes = sizeof(struct path_change),
-	.count_offset = offsetof(struct impair_request, n_changes),
-	.allocate = true,
+static const struct json_field change_item = JSON_ITEM(struct path_change, change_fields);
+static const struct json_field point_item = {
+	.kind = &as_number, .bytes = sizeof(uint64_t), .max = PATH_NS_MAX};
+
+static const struct json_field jitter_fields[] = {
+	JSON_LIST(struct jitter_settings, "points_ns", points_ns, n_points, point_item, .min = 2,
+		  .max = JITTER_POINTS_MAX, .allocate = true),
+	JSON_FIELD(struct jitter_settings, "every_ns", every_ns, as_number, .max = PATH_NS_MAX),
+	SEED_FIELD(struct jitter_settings),
+	{0},
 };
 
-/* [ns, ...], which ascend. */
+static const struct json_field reorder_fields[] = {
+	SHARE_FIELD(struct reorder_settings, share_ppb),
+	JSON_FIELD(struct reorder_settings, "by_ns", by_ns, as_number, .max = PATH_NS_MAX),
+	SEED_FIELD(struct reorder_settings),
+	{0},
+};
+
+static const struct json_field gilbert_fields[] = {
+	SHARE_FIELD(struct gilbert_settings, p_ppb),
+	SHARE_FIELD(struct gilbert_settings, r_ppb),
+	SHARE_FIELD(struct gilbert_settings, loss_bad_ppb),
+	SHARE_FIELD(struct gilbert_settings, loss_good_ppb),
+	SEED_FIELD(struct gilbert_settings),
+	{0},
+};
+
 static int
-read_points(const struct json_place *place, const struct json_field *field, const json_t *value,
-	    void *target)
+give_gilbert(const struct json_place *place, void *settings)
 {
-	struct jitter_settings *jitter = target;
-	size_t n = json_array_size(value);
-	uint64_t *points;
-
-	(void)field;
-	if (!json_is_array(value) || n < 2 || n > JITTER_POINTS_MAX)
-		return json_place_error(place, "must be a list of 2 to %u times",
-					JITTER_POINTS_MAX);
-	points = calloc(n, sizeof(*points));
-	if (points == NULL)
-		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
-	jitter->points_ns = points;
-	jitter->n_points = (uint32_t)n;
-	for (size_t i = 0; i < n; i++) {
-		struct json_place item = json_place_of_item(place, i);
-		static const struct json_field time = {.max = PATH_NS_MAX};
-
-		if (json_read_i64(&item, &time, json_array_get(value, i), &points[i]) < 0)
-			return -1;
-		if (i > 0 && points[i] < points[i - 1])
-			return json_place_error(&item, "is less than the one before");
-	}
+	(void)place;
+	((struct gilbert_settings *)settings)->is_given = true;
 	return 0;
 }
 
-static int
-read_jitter(const struct json_place *place, const struct json_field *field, const json_t *value,
-	    void *target)
-{
-	static const struct json_field fields[] = {
-		{.name = "points_ns", .read = read_points},
-		JSON_FIELD(struct jitter_settings, "every_ns", every_ns, json_read_i64,
-			   .max = PATH_NS_MAX),
-		SEED_FIELD(struct jitter_settings),
-	};
-	struct json_place inner = json_place_inside(place);
-
-	(void)field;
-	return json_fields_read(&inner, value, fields, RTE_DIM(fields), target);
-}
-
-static int
-read_reorder(const struct json_place *place, const struct json_field *field, const json_t *value,
-	     void *target)
-{
-	static const struct json_field fields[] = {
-		JSON_FIELD(struct reorder_settings, "share_ppb", share_ppb, json_read_u32,
-			   .max = LOSS_CERTAIN_PPB),
-		JSON_FIELD(struct reorder_settings, "by_ns", by_ns, json_read_i64,
-			   .max = PATH_NS_MAX),
-		SEED_FIELD(struct reorder_settings),
-	};
-	struct json_place inner = json_place_inside(place);
-
-	(void)field;
-	return json_fields_read(&inner, value, fields, RTE_DIM(fields), target);
-}
-
-static int
-read_gilbert(const struct json_place *place, const struct json_field *field, const json_t *value,
-	     void *target)
-{
-	static const struct json_field fields[] = {
-		JSON_FIELD(struct gilbert_settings, "p_ppb", p_ppb, json_read_u32,
-			   .max = LOSS_CERTAIN_PPB),
-		JSON_FIELD(struct gilbert_settings, "r_ppb", r_ppb, json_read_u32,
-			   .max = LOSS_CERTAIN_PPB),
-		JSON_FIELD(struct gilbert_settings, "loss_bad_ppb", loss_bad_ppb, json_read_u32,
-			   .max = LOSS_CERTAIN_PPB),
-		JSON_FIELD(struct gilbert_settings, "loss_good_ppb", loss_good_ppb, json_read_u32,
-			   .max = LOSS_CERTAIN_PPB),
-		SEED_FIELD(struct gilbert_settings),
-	};
-	struct json_place inner = json_place_inside(place);
-
-	(void)field;
-	((struct gilbert_settings *)target)->is_given = true;
-	return json_fields_read(&inner, value, fields, RTE_DIM(fields), target);
-}
+#define FIELD(key, member, how, ...)                                                               \
+	JSON_FIELD(struct impair_request, key, member, how, ##__VA_ARGS__)
 
 static const struct json_field impair_fields[] = {
-	JSON_FIELD(struct impair_request, "lane", lane, command_read_lane),
-	JSON_FIELD(struct impair_request, "group", group, json_read_u32,
-		   .max = GROUPS_PER_LANE - 1),
-	JSON_FIELD(struct impair_request, "way", way, json_read_choice, .choices = ways),
-	JSON_FIELD(struct impair_request, "changes", changes, json_read_list,
-		   .max = PATH_CHANGES_MAX, .list = &change_list, .optional = true),
-	JSON_FIELD(struct impair_request, "jitter", settings.jitter, read_jitter, .optional = true),
-	JSON_FIELD(struct impair_request, "reorder", settings.reorder, read_reorder,
-		   .optional = true),
-	JSON_FIELD(struct impair_request, "gilbert", settings.gilbert, read_gilbert,
-		   .optional = true),
+	FIELD("lane", lane, as_lane),
+	FIELD("group", group, as_number, .max = GROUPS_PER_LANE - 1),
+	FIELD("way", way, as_choice, .choices = ways),
+	JSON_LIST(struct impair_request, "changes", settings.changes, settings.n_changes,
+		  change_item, .max = PATH_CHANGES_MAX, .allocate = true, .optional = true),
+	FIELD("jitter", settings.jitter, as_object, .fields = jitter_fields, .optional = true),
+	FIELD("reorder", settings.reorder, as_object, .fields = reorder_fields, .optional = true),
+	FIELD("gilbert", settings.gilbert, as_object, .fields = gilbert_fields,
+	      .check = give_gilbert, .optional = true),
+	{0},
 };
 
 static int
@@ -157,15 +101,13 @@ impair(struct commands *c, const struct json_place *place, const json_t *request
 {
 	int error;
 
-	if (json_fields_read(place, request, impair_fields, RTE_DIM(impair_fields), r) < 0)
+	if (json_fields_read(place, request, impair_fields, r) < 0)
 		return NULL;
-	r->settings.changes = r->changes;
-	r->settings.n_changes = (uint32_t)r->n_changes;
 	error = mailbox_call(&dataplane_loop(c->dp, r->lane)->mailbox, run_impair, r);
 	if (error == -EINVAL)
 		return command_refuse(place,
 				      "lane %u, group %u: set its delay first, and changes "
-				      "in the order of their times",
+				      "and points in the order of their times",
 				      r->lane, r->group);
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
@@ -178,7 +120,7 @@ command_impair(struct commands *c, const struct json_place *place, const json_t 
 	struct impair_request r = {0};
 	json_t *answer = impair(c, place, request, &r);
 
-	free(r.changes);
+	free((void *)(uintptr_t)r.settings.changes);
 	free((void *)(uintptr_t)r.settings.jitter.points_ns);
 	return answer;
 }

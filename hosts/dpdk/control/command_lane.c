@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "common/nanoseconds.h"
-#include "config/discipline_json.h"
+#include "config/lane_json.h"
 
 #define DELAY_NS_MAX (60 * SECOND_NS)
 
@@ -34,43 +34,31 @@ run_program(struct loop *loop, void *argument)
 	return traffic_manager_configure(&loop->bottleneck.tm, r->lane, &r->config);
 }
 
-static int
-read_dscp_queue(const struct json_place *place, const json_t *pair, struct dscp_queues *queues)
-{
-	const json_t *dscp = json_array_get(pair, 0), *queue = json_array_get(pair, 1);
-	json_int_t point = json_integer_value(dscp);
-
-	if (json_array_size(pair) != 2 || !json_is_integer(dscp) || !json_is_integer(queue) ||
-	    point < 0 || point >= DSCPS || json_integer_value(queue) < 0 ||
-	    json_integer_value(queue) >= QUEUES_MAX)
-		return json_place_error(place, "must be [DSCP 0..%u, queue 0..%u]", DSCPS - 1,
-					QUEUES_MAX - 1);
-	if (queues->of[point] != NOT_LISTED)
-		return json_place_error(place, "DSCP %d has a queue already", (int)point);
-	queues->of[point] = (uint8_t)json_integer_value(queue);
-	return 0;
-}
-
 /* [[DSCP, queue], ...] */
 static int
 read_dscp(const struct json_place *place, const struct json_field *field, const json_t *value,
 	  void *target)
 {
 	struct dscp_queues *queues = target;
+	const json_t *pair;
+	size_t i;
 
+	(void)place;
 	(void)field;
-	if (!json_is_array(value))
-		return json_place_error(place, "must be a list, not %s", json_type_name(value));
 	queues->is_given = true;
 	memset(queues->of, NOT_LISTED, sizeof(queues->of));
-	for (size_t i = 0; i < json_array_size(value); i++) {
-		struct json_place item = json_place_of_item(place, i);
+	json_array_foreach(value, i, pair) {
+		json_int_t dscp, queue;
 
-		if (read_dscp_queue(&item, json_array_get(value, i), queues) < 0)
+		if (json_unpack((json_t *)(uintptr_t)pair, "[I, I!]", &dscp, &queue) < 0 ||
+		    dscp < 0 || dscp >= DSCPS || queue < 0 || queue >= QUEUES_MAX)
 			return -1;
+		queues->of[dscp] = (uint8_t)queue;
 	}
-	return 0;
+	return json_is_array(value) ? 0 : -1;
 }
+
+static const struct json_kind as_dscp = {.read = read_dscp};
 
 /* Those that are not listed have the default; all are queues of the lane. */
 static int
@@ -126,44 +114,46 @@ program(struct commands *c, const struct json_place *place, struct program_reque
 	if (error)
 		return command_refuse(place, "the DSCP table refused lane %u: %s", r->lane,
 				      strerror(abs(error)));
-	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r->config));
+	return json_pack("{s:b, s:o}", "ok", 1, "applied",
+			 json_fields_write(lane_fields, &r->config));
 }
 
 json_t *
 command_program(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct program_request, "lane", lane, command_read_lane),
-		DISCIPLINE_JSON_FIELDS(struct program_request, config),
-		JSON_FIELD(struct program_request, "dscp", dscp, read_dscp, .optional = true),
-		JSON_FIELD(struct program_request, "dscp_default", dscp_default, json_read_u8,
+		JSON_FIELD(struct program_request, "lane", lane, as_lane),
+		{.kind = &as_object,
+		 .fields = lane_fields,
+		 .check = lane_check,
+		 .offset = offsetof(struct program_request, config)},
+		JSON_FIELD(struct program_request, "dscp", dscp, as_dscp, .optional = true),
+		JSON_FIELD(struct program_request, "dscp_default", dscp_default, as_number,
 			   .max = QUEUES_MAX - 1, .optional = true),
+		{0},
 	};
 	struct program_request r = {0};
 	json_t *answer = NULL;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) == 0 &&
-	    complete_dscp(place, &r) == 0)
+	if (json_fields_read(place, request, fields, &r) == 0 && complete_dscp(place, &r) == 0)
 		answer = program(c, place, &r);
 	line_plan_free(&r.config.plan);
 	return answer;
 }
 
 static const struct json_field delay_fields[] = {
-	JSON_FIELD(struct group_delay, "lane", lane, command_read_lane),
-	JSON_FIELD(struct group_delay, "group", group, json_read_u32, .max = GROUPS_PER_LANE - 1),
-	JSON_FIELD(struct group_delay, "forward_ns", forward_ns, json_read_i64,
-		   .max = DELAY_NS_MAX),
-	JSON_FIELD(struct group_delay, "reverse_ns", reverse_ns, json_read_i64,
-		   .max = DELAY_NS_MAX),
-	JSON_FIELD(struct group_delay, "jitter_ns", jitter_ns, json_read_i64, .max = DELAY_NS_MAX,
+	JSON_FIELD(struct group_delay, "lane", lane, as_lane),
+	JSON_FIELD(struct group_delay, "group", group, as_number, .max = GROUPS_PER_LANE - 1),
+	JSON_FIELD(struct group_delay, "forward_ns", forward_ns, as_number, .max = DELAY_NS_MAX),
+	JSON_FIELD(struct group_delay, "reverse_ns", reverse_ns, as_number, .max = DELAY_NS_MAX),
+	JSON_FIELD(struct group_delay, "jitter_ns", jitter_ns, as_number, .max = DELAY_NS_MAX,
 		   .optional = true),
-	JSON_FIELD(struct group_delay, "loss_ppb", loss_ppb, json_read_u32, .max = LOSS_CERTAIN_PPB,
+	JSON_FIELD(struct group_delay, "loss_ppb", loss_ppb, as_number, .max = LOSS_CERTAIN_PPB,
 		   .optional = true),
-	JSON_FIELD(struct group_delay, "receivers_wait", receivers_wait, json_read_bool,
+	JSON_FIELD(struct group_delay, "receivers_wait", receivers_wait, as_flag, .optional = true),
+	JSON_FIELD(struct group_delay, "seed", seed, as_number, .min = INT64_MIN, .max = INT64_MAX,
 		   .optional = true),
-	JSON_FIELD(struct group_delay, "seed", seed, json_read_i64, .min = INT64_MIN,
-		   .max = INT64_MAX, .optional = true),
+	{0},
 };
 
 static int
@@ -178,7 +168,7 @@ command_delay(struct commands *c, const struct json_place *place, const json_t *
 	struct group_delay delay = {0};
 	int error;
 
-	if (json_fields_read(place, request, delay_fields, RTE_DIM(delay_fields), &delay) < 0)
+	if (json_fields_read(place, request, delay_fields, &delay) < 0)
 		return NULL;
 	error = mailbox_call(&dataplane_loop(c->dp, delay.lane)->mailbox, run_delay, &delay);
 	return error ? command_refuse(place, "%s", strerror(-error)) : command_done();
@@ -198,23 +188,18 @@ struct flows_request {
 };
 
 static const struct json_field entry_fields[] = {
-	JSON_FIELD(struct flow_entry, "flow", flow, command_read_flow),
-	JSON_FIELD(struct flow_entry, "src", key.src, json_read_ipv4),
-	JSON_FIELD(struct flow_entry, "dst", key.dst, json_read_ipv4),
-	JSON_FIELD(struct flow_entry, "sport", key.sport, json_read_u16, .max = UINT16_MAX),
-	JSON_FIELD(struct flow_entry, "dport", key.dport, json_read_u16, .max = UINT16_MAX),
-	JSON_FIELD(struct flow_entry, "proto", key.protocol, json_read_u8, .max = UINT8_MAX),
-	JSON_FIELD(struct flow_entry, "queue", queue, json_read_u8, .max = QUEUE_BY_DSCP,
+	JSON_FIELD(struct flow_entry, "flow", flow, as_flow),
+	JSON_FIELD(struct flow_entry, "src", key.src, as_ipv4),
+	JSON_FIELD(struct flow_entry, "dst", key.dst, as_ipv4),
+	JSON_FIELD(struct flow_entry, "sport", key.sport, as_number),
+	JSON_FIELD(struct flow_entry, "dport", key.dport, as_number),
+	JSON_FIELD(struct flow_entry, "proto", key.protocol, as_number),
+	JSON_FIELD(struct flow_entry, "queue", queue, as_number, .max = QUEUE_BY_DSCP,
 		   .optional = true),
+	{0},
 };
 
-static const struct json_list entry_list = {
-	.items = "flows",
-	.fields = entry_fields,
-	.n_fields = RTE_DIM(entry_fields),
-	.item_bytes = sizeof(struct flow_entry),
-	.count_offset = offsetof(struct flows_request, n),
-};
+static const struct json_field entry_item = JSON_ITEM(struct flow_entry, entry_fields);
 
 static int
 remember_key(struct lane_entries *e, const struct flow_key *key)
@@ -297,14 +282,15 @@ json_t *
 command_flows(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct flows_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct flows_request, "entries", entries, json_read_list,
-			   .max = FLOW_ENTRIES_PER_CALL, .list = &entry_list),
+		JSON_FIELD(struct flows_request, "lane", lane, as_lane),
+		JSON_LIST(struct flows_request, "entries", entries, n, entry_item,
+			  .max = FLOW_ENTRIES_PER_CALL),
+		{0},
 	};
 	struct flows_request r = {0};
 	int added, error;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	added = add_entries(c, place, &r);
 	error = pipeline_commit(dataplane_loop(c->dp, r.lane)->pipeline);
@@ -364,14 +350,15 @@ json_t *
 command_reset(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct reset_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct reset_request, "flows", flows, command_read_flow_range),
+		JSON_FIELD(struct reset_request, "lane", lane, as_lane),
+		JSON_FIELD(struct reset_request, "flows", flows, as_flow_range),
+		{0},
 	};
 	struct reset_request r;
 	struct pipeline *p;
 	int error;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	p = dataplane_loop(c->dp, r.lane)->pipeline;
 	/* First no more packets enter the queue as the lane's flows, then those inside are removed. */

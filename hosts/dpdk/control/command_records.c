@@ -26,16 +26,17 @@ struct telemetry_request {
 	JSON_FIELD(struct telemetry_request, key, member, reader, ##__VA_ARGS__)
 
 static const struct json_field telemetry_fields[] = {
-	FIELD("lane", lane, command_read_lane),
-	FIELD("mode", config.mode, json_read_choice, .choices = mode_names),
-	FIELD("path", path, json_read_text, .max = PATH_MAX),
-	FIELD("n", config.one_in, json_read_u32, .min = 1, .max = UINT32_MAX, .optional = true),
-	FIELD("bin_ns", config.bin_ns, json_read_i64, .max = INT64_MAX, .optional = true),
-	FIELD("overtaken_ns", config.overtaken_ns, json_read_i64, .max = DURATION_NS_MAX,
+	FIELD("lane", lane, as_lane),
+	FIELD("mode", config.mode, as_choice, .choices = mode_names),
+	FIELD("path", path, as_text),
+	FIELD("n", config.one_in, as_number, .min = 1, .optional = true),
+	FIELD("bin_ns", config.bin_ns, as_number, .optional = true),
+	FIELD("overtaken_ns", config.overtaken_ns, as_number, .max = DURATION_NS_MAX,
 	      .optional = true),
-	FIELD("flows", flows, command_read_flow_range, .optional = true),
+	FIELD("flows", flows, as_flow_range, .optional = true),
 	/* In the hosts role postcards have the switch's times, not ours. */
-	FIELD("start_ns", config.start_ns, json_read_i64, .max = INT64_MAX, .optional = true),
+	FIELD("start_ns", config.start_ns, as_number, .optional = true),
+	{0},
 };
 
 static int
@@ -59,7 +60,7 @@ read_request(struct commands *c, const struct json_place *place, const json_t *r
 	*r = (struct telemetry_request){
 		.config = {.one_in = 1, .start_ns = dataplane_now_ns(c->dp)},
 	};
-	if (json_fields_read(place, request, telemetry_fields, RTE_DIM(telemetry_fields), r) < 0)
+	if (json_fields_read(place, request, telemetry_fields, r) < 0)
 		return -1;
 	r->config.first_flow = r->flows.first;
 	r->config.n_flows = r->flows.count;
@@ -108,13 +109,14 @@ json_t *
 command_telemetry_stop(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field lane_only[] = {
-		{.name = "lane", .read = command_read_lane},
+		{.name = "lane", .kind = &as_lane},
+		{0},
 	};
 	struct collector_stats stats;
 	uint64_t lost;
 	uint32_t lane;
 
-	if (json_fields_read(place, request, lane_only, RTE_DIM(lane_only), &lane) < 0)
+	if (json_fields_read(place, request, lane_only, &lane) < 0)
 		return NULL;
 	if (!telemetry_is_collecting(c->dp->telemetry, lane))
 		return command_refuse(place, "lane %u is not collecting", lane);
@@ -139,10 +141,10 @@ struct disturbances_request {
 };
 
 static const struct json_field disturbances_fields[] = {
-	JSON_FIELD(struct disturbances_request, "lane", lane, command_read_lane),
-	JSON_FIELD(struct disturbances_request, "path", path, json_read_text, .max = PATH_MAX),
-	JSON_FIELD(struct disturbances_request, "pauses_path", pauses_path, json_read_text,
-		   .max = PATH_MAX),
+	JSON_FIELD(struct disturbances_request, "lane", lane, as_lane),
+	JSON_FIELD(struct disturbances_request, "path", path, as_text),
+	JSON_FIELD(struct disturbances_request, "pauses_path", pauses_path, as_text),
+	{0},
 };
 
 /* The data thread goes on with empty records; writing is not its work. */
@@ -177,8 +179,7 @@ command_disturbances(struct commands *c, const struct json_place *place, const j
 	struct disturbances_request r;
 	json_t *answer;
 
-	if (json_fields_read(place, request, disturbances_fields, RTE_DIM(disturbances_fields),
-			     &r) < 0)
+	if (json_fields_read(place, request, disturbances_fields, &r) < 0)
 		return NULL;
 	mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_take, &r);
 	answer = write_taken(place, &r);

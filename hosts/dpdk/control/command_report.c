@@ -54,7 +54,7 @@ command_hello(struct commands *c, const struct json_place *place, const json_t *
 	const struct dataplane *dp = c->dp;
 	const struct pipeline *p = dp->loops[0].pipeline;
 
-	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+	if (json_fields_read(place, request, no_fields, NULL) < 0)
 		return NULL;
 	return json_pack("{s:b, s:s, s:s, s:i, s:I, s:i, s:i, s:s*, s:s*, s:i, s:o}", "ok", 1,
 			 "version", NASHBED_VERSION, "role", role_names[dp->config.role], "pid",
@@ -185,15 +185,16 @@ json_t *
 command_counters(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct counters_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct counters_request, "flows", flows, command_read_flow_range),
+		JSON_FIELD(struct counters_request, "lane", lane, as_lane),
+		JSON_FIELD(struct counters_request, "flows", flows, as_flow_range),
+		{0},
 	};
 	struct lane_view view = {0};
 	struct counters_request r;
 	json_t *answer, *lane;
 	struct pipeline *p;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	view.lane = r.lane;
 	p = dataplane_loop(c->dp, r.lane)->pipeline;
@@ -218,22 +219,24 @@ struct stats_view {
 	struct loop_stats loop;
 };
 
+#define WIRE_FIELD(member) JSON_FIELD(struct wire_stats, #member, member, as_number)
+
+static const struct json_field wire_fields[] = {
+	WIRE_FIELD(link_downs),	      WIRE_FIELD(rx_unstamped),
+	WIRE_FIELD(rx_packets),	      WIRE_FIELD(tx_packets),
+	WIRE_FIELD(rx_bytes),	      WIRE_FIELD(tx_bytes),
+	WIRE_FIELD(rx_dropped),	      WIRE_FIELD(tx_dropped),
+	WIRE_FIELD(rx_no_mbuf),	      WIRE_FIELD(xdp_rx_dropped),
+	WIRE_FIELD(xdp_rx_ring_full), WIRE_FIELD(xdp_fill_ring_empty),
+	WIRE_FIELD(xdp_tx_invalid),   {0},
+};
+
 static void
 add_wire_stats(struct wire_stats *sum, const struct wire_stats *more)
 {
-	sum->rx_packets += more->rx_packets;
-	sum->tx_packets += more->tx_packets;
-	sum->rx_bytes += more->rx_bytes;
-	sum->tx_bytes += more->tx_bytes;
-	sum->rx_dropped += more->rx_dropped;
-	sum->tx_dropped += more->tx_dropped;
-	sum->rx_no_mbuf += more->rx_no_mbuf;
-	sum->rx_unstamped += more->rx_unstamped;
-	sum->link_downs += more->link_downs;
-	sum->xdp_rx_dropped += more->xdp_rx_dropped;
-	sum->xdp_rx_ring_full += more->xdp_rx_ring_full;
-	sum->xdp_fill_ring_empty += more->xdp_fill_ring_empty;
-	sum->xdp_tx_invalid += more->xdp_tx_invalid;
+	for (const struct json_field *f = wire_fields; f->name != NULL; f++)
+		*(uint64_t *)((char *)sum + f->offset) +=
+			*(const uint64_t *)((const char *)more + f->offset);
 }
 
 static void
@@ -292,22 +295,6 @@ view_stats(const struct dataplane *dp, struct stats_view *view)
 }
 
 static json_t *
-wire_stats_json(const struct wire_stats *s)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "link_downs", (json_int_t)s->link_downs, "rx_unstamped",
-			 (json_int_t)s->rx_unstamped, "rx_packets", (json_int_t)s->rx_packets,
-			 "tx_packets", (json_int_t)s->tx_packets, "rx_bytes",
-			 (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes, "rx_dropped",
-			 (json_int_t)s->rx_dropped, "tx_dropped", (json_int_t)s->tx_dropped,
-			 "rx_no_mbuf", (json_int_t)s->rx_no_mbuf, "xdp_rx_dropped",
-			 (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
-			 (json_int_t)s->xdp_rx_ring_full, "xdp_fill_ring_empty",
-			 (json_int_t)s->xdp_fill_ring_empty, "xdp_tx_invalid",
-			 (json_int_t)s->xdp_tx_invalid);
-}
-
-static json_t *
 ports_json(const struct config *config, const struct stats_view *view)
 {
 	json_t *ports = json_object();
@@ -315,7 +302,7 @@ ports_json(const struct config *config, const struct stats_view *view)
 	for (int id = 0; id < N_WIRES; id++)
 		if (config_has_wire(config, (enum wire_id)id))
 			json_object_set_new(ports, wire_names[id],
-					    wire_stats_json(&view->wires[id]));
+					    json_fields_write(wire_fields, &view->wires[id]));
 	return ports;
 }
 
@@ -366,7 +353,7 @@ command_stats(struct commands *c, const struct json_place *place, const json_t *
 	json_t *answer;
 	int error;
 
-	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+	if (json_fields_read(place, request, no_fields, NULL) < 0)
 		return NULL;
 	error = view_stats(c->dp, &view);
 	if (error)

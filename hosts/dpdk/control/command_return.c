@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "config/discipline_json.h"
+#include "config/lane_json.h"
 
 struct return_request {
 	uint32_t lane;
@@ -24,24 +24,24 @@ json_t *
 command_return(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct return_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct return_request, "rate_bps", config.rate_bps, json_read_i64,
-			   .min = 1, .max = RATE_BPS_MAX),
-		JSON_FIELD(struct return_request, "limit", config, discipline_json_read_limit),
-		JSON_FIELD(struct return_request, "overhead_bytes", config.overhead_bytes,
-			   json_read_u32, .max = OVERHEAD_BYTES_MAX, .optional = true),
+		JSON_FIELD(struct return_request, "lane", lane, as_lane),
+		{.kind = &as_object,
+		 .fields = lane_return_fields,
+		 .offset = offsetof(struct return_request, config)},
+		{0},
 	};
 	struct return_request r = {0};
 	int error;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	error = mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_return, &r);
 	if (error == -EBUSY)
 		return command_refuse(place, "lane %u has packets queued; reset it first", r.lane);
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
-	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r.config));
+	return json_pack("{s:b, s:o}", "ok", 1, "applied",
+			 json_fields_write(lane_fields, &r.config));
 }
 
 struct return_queue_request {
@@ -69,15 +69,15 @@ json_t *
 command_return_queue(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		JSON_FIELD(struct return_queue_request, "lane", lane, command_read_lane),
-		JSON_FIELD(struct return_queue_request, "path", path, json_read_text,
-			   .max = PATH_MAX),
+		JSON_FIELD(struct return_queue_request, "lane", lane, as_lane),
+		JSON_FIELD(struct return_queue_request, "path", path, as_text),
+		{0},
 	};
 	struct return_queue_request r = {0};
 	json_t *answer = NULL;
 	int error;
 
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+	if (json_fields_read(place, request, fields, &r) < 0)
 		return NULL;
 	mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_take, &r);
 	error = r.is_set ? record_log_write(&r.taken, r.path) : 0;

@@ -31,49 +31,52 @@ config_of(const struct json_place *place)
 	return &((const struct commands *)place->context)->dp->config;
 }
 
-int
-command_read_lane(const struct json_place *place, const struct json_field *field,
-		  const json_t *value, void *target)
+static int
+read_below(const struct json_place *place, const json_t *value, uint32_t bound, void *target)
 {
-	struct json_field lane = *field;
+	static const struct json_field number = {.bytes = sizeof(uint32_t)};
 
-	lane.max = config_of(place)->lanes - 1;
-	return json_read_u32(place, &lane, value, target);
+	if (as_number.read(place, &number, value, target) < 0)
+		return -1;
+	return *(const uint32_t *)target < bound ? 0 : -1;
 }
 
-int
-command_read_flow(const struct json_place *place, const struct json_field *field,
-		  const json_t *value, void *target)
+static int
+read_lane(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
 {
-	struct json_field flow = *field;
-
-	flow.max = config_of(place)->flow_capacity - 1;
-	return json_read_u32(place, &flow, value, target);
+	(void)field;
+	return read_below(place, value, config_of(place)->lanes, target);
 }
 
-int
-command_read_flow_range(const struct json_place *place, const struct json_field *field,
-			const json_t *value, void *target)
+static int
+read_flow(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
 {
-	const json_t *first = json_array_get(value, 0);
-	const json_t *count = json_array_get(value, 1);
-	json_int_t capacity = config_of(place)->flow_capacity;
-	struct flow_range *range = target;
+	(void)field;
+	return read_below(place, value, config_of(place)->flow_capacity, target);
+}
+
+/* [first, count] */
+static int
+read_flow_range(const struct json_place *place, const struct json_field *field, const json_t *value,
+		void *target)
+{
+	json_int_t first, count, capacity = config_of(place)->flow_capacity;
 
 	(void)field;
-	if (json_array_size(value) != 2 || !json_is_integer(first) || !json_is_integer(count) ||
-	    json_integer_value(first) < 0 || json_integer_value(count) < 0 ||
-	    json_integer_value(first) > capacity ||
-	    json_integer_value(count) > capacity - json_integer_value(first))
-		return json_place_error(place,
-					"must be [first, count] within 0 to %" JSON_INTEGER_FORMAT,
-					capacity);
-	*range = (struct flow_range){
-		.first = (uint32_t)json_integer_value(first),
-		.count = (uint32_t)json_integer_value(count),
-	};
+	if (json_unpack((json_t *)(uintptr_t)value, "[I, I!]", &first, &count) < 0 || first < 0 ||
+	    first > capacity || count < 0 || count > capacity - first)
+		return -1;
+	*(struct flow_range *)target =
+		(struct flow_range){.first = (uint32_t)first, .count = (uint32_t)count};
 	return 0;
 }
+
+const struct json_field no_fields[] = {{0}};
+const struct json_kind as_lane = {.read = read_lane};
+const struct json_kind as_flow = {.read = read_flow};
+const struct json_kind as_flow_range = {.read = read_flow_range};
 
 struct commands *
 commands_create(struct dataplane *dp)
@@ -103,7 +106,7 @@ commands_destroy(struct commands *c)
 static json_t *
 command_shutdown(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+	if (json_fields_read(place, request, no_fields, NULL) < 0)
 		return NULL;
 	dataplane_stop(c->dp);
 	return command_done();

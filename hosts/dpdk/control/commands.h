@@ -42,15 +42,13 @@ struct flow_range {
 	uint32_t count;
 };
 
-/* Readers for the tables of requests: within this data plane's lanes and flows. The place's
- * context is the struct commands; the target is a uint32_t, or a struct flow_range.
+/* For the tables of requests: within this data plane's lanes and flows. The place's context is the
+ * struct commands; the target is a uint32_t, or a struct flow_range.
  */
-int command_read_lane(const struct json_place *place, const struct json_field *field,
-		      const json_t *value, void *target);
-int command_read_flow(const struct json_place *place, const struct json_field *field,
-		      const json_t *value, void *target);
-int command_read_flow_range(const struct json_place *place, const struct json_field *field,
-			    const json_t *value, void *target);
+extern const struct json_kind as_lane, as_flow, as_flow_range;
+
+/* Of a request that has none but its op. */
+extern const struct json_field no_fields[];
 
 /* Set the place's failure, "<op>: ..."; always returns NULL. */
 json_t *command_refuse(const struct json_place *place, const char *format, ...)
