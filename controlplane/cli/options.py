@@ -26,7 +26,7 @@ OptionalTestbed = Annotated[
 TestbedName = Annotated[
     str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
 ]
-RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run directory (results/...).")]
 Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 

@@ -1,0 +1,270 @@
+"""Commands that are functions of the API: its signatures and docstrings say their options.
+
+A function's source is read, and it is imported when the command calls it: help and completion do
+not wait for the analysis.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from copy import copy
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from ..contract.errors import ConfigError
+from .console import step_display
+from .options import OptionalTestbed, RunFolder, ScenarioFile
+from .where import On, PrivateNetwork, Wait, say, waiting
+
+Command = Callable[..., int]
+Follow = Callable[[], AbstractContextManager[Any]]
+KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "RunLike": Path}
+"""Types that an option has; all others are text, which the API reads."""
+KNOWN = {
+    "scenario": ScenarioFile, "testbed": OptionalTestbed, "on": On,
+    "private_network": PrivateNetwork, "run": RunFolder, "path": RunFolder,
+    "source": typer.Argument(metavar="FILE"),
+}  # fmt: skip
+"""Arguments that are the same option everywhere, in words of the command line."""
+FOLLOWED = {"on_step", "progress"}
+"""Arguments that are called as it goes on."""
+NOTHING = inspect.Parameter.empty
+
+
+class ApiArgument(NamedTuple):
+    """An argument of a function of the API, as its source has it.
+
+    Attributes:
+        kind: Its type.
+        default: Its default; `NOTHING`: it must be given.
+        help: What the docstring says of it.
+        unset: What the docstring says that None, or nothing, stands for.
+    """
+
+    kind: str
+    default: Any
+    help: str
+    unset: str | None
+
+
+class ApiFunction(NamedTuple):
+    """A function of the API, as its source has it.
+
+    Attributes:
+        path: Its module and name: `atlas.draw`, `runs.Run.report`.
+        arguments: Its arguments.
+        about: What its docstring says below the first line.
+    """
+
+    path: str
+    arguments: dict[str, ApiArgument]
+    about: str
+
+
+@cache
+def api_function(path: str) -> ApiFunction:
+    """Read a function of the API.
+
+    Args:
+        path: Its module and name: `atlas.draw`, `runs.Run.report`.
+    """
+    module, *names = path.split(".")
+    spec = find_spec(f"nashbed.{module}")
+    assert spec is not None
+    assert spec.origin is not None
+    node: Any = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    for name in names:
+        node = next(each for each in node.body if getattr(each, "name", "") == name)
+    text, _, rest = (ast.get_docstring(node) or "").partition("\n\nArgs:\n")
+    told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", rest.partition("\n\n")[0], re.M))
+    positional = node.args.args
+    missing = [None] * (len(positional) - len(node.args.defaults))
+    defaults = [*missing, *node.args.defaults, *node.args.kw_defaults]
+    arguments = {
+        each.arg: _argument(ast.unparse(each.annotation), default, told.get(each.arg, ""))
+        for each, default in zip([*positional, *node.args.kwonlyargs], defaults, strict=True)
+        if each.arg != "self"
+    }
+    return ApiFunction(path, arguments, text.partition("\n\n")[2])
+
+
+def _argument(kind: str, default: ast.expr | None, told: str) -> ApiArgument:
+    says, unset = " ".join(told.split()).removesuffix("."), None
+    if found := re.search(r"; (?:None|empty): (.*)$", says):
+        says, unset = says[: found.start()], found[1]
+    try:
+        value = NOTHING if default is None else ast.literal_eval(default)
+    except ValueError:  # a constant of the API's, which it knows better
+        value = None
+    return ApiArgument(kind, value, says and f"{says}.", unset)
+
+
+class Call:
+    """Calls a function of the API with what the command line says.
+
+    Attributes:
+        given: Its arguments that have a value.
+        typed: Those that are not as usual, as they are written on the command line.
+    """
+
+    def __init__(
+        self,
+        function: ApiFunction,
+        options: Mapping[str, inspect.Parameter],
+        values: Mapping[str, Any],
+        display: Follow,
+    ) -> None:
+        own = {name: option for name, option in options.items() if name in function.arguments}
+        told = {name: values[option.name] for name, option in own.items()}
+        self.given = {name: value for name, value in told.items() if value not in (None, [])}
+        self.written = {name: _written(option) for name, option in options.items()}
+        self.typed = [
+            self.written[name] for name, value in self.given.items() if value != own[name].default
+        ]
+        self._path = function.path
+        self._follow: dict[str, Follow] = {}
+        if "on_wait" in own:
+            waits = self.given.pop("on_wait")
+            self._follow["on_wait"] = lambda: waiting(waits)
+        for name in FOLLOWED & function.arguments.keys():
+            self._follow[name] = display
+        if "say" in function.arguments:
+            self.given["say"] = say
+
+    def __call__(self, *first: Any, **more: Any) -> Any:
+        """Call it; what a person follows is shown meanwhile, on standard error.
+
+        Args:
+            first: Arguments before those of the command line.
+            more: Further ones, which count more than those of the command line.
+
+        Raises:
+            ConfigError: An argument is wrong; the message begins with its option.
+        """
+        module, _, names = self._path.partition(".")
+        function: Any = import_module(f"nashbed.{module}")
+        for name in names.split("."):
+            function = getattr(function, name)
+        with ExitStack() as shown:
+            seen = {name: shown.enter_context(make()) for name, make in self._follow.items()}
+            try:
+                return function(*first, **(self.given | seen | more))
+            except ConfigError as error:
+                name, _, rest = error.message.partition(":")
+                if name not in self.written:
+                    raise
+                raise ConfigError(f"{self.written[name]}:{rest}") from error
+
+
+def command(
+    app: typer.Typer,
+    *paths: str,
+    examples: str,
+    name: str | None = None,
+    display: Follow = step_display,
+    **changed: Any,
+) -> Callable[[Command], Command]:
+    """Make a command of functions of the API.
+
+    What is decorated gets a `Call` for each of them, and then its own options by name. Arguments
+    of the API are options, too, but for those that what is decorated has itself.
+
+    Args:
+        app: What the command is added to.
+        paths: The functions.
+        examples: The end of its help.
+        name: Its name; None: the name of what is decorated.
+        display: Shows a person the steps of what takes long.
+        changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
+            API has it, an annotation that says all, or None: it is no option.
+    """
+
+    def decorate(function: Command) -> Command:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[len(paths) :]
+        read = [api_function(path) for path in paths]
+        arguments: dict[str, ApiArgument] = {}
+        for each in read:
+            arguments.update({n: a for n, a in each.arguments.items() if n not in arguments})
+        options = _options(arguments, {**KNOWN, **changed, **{each.name: None for each in own}})
+
+        def called(**given: Any) -> int:
+            calls = [Call(each, options, given, display) for each in read]
+            return function(*calls, **{each.name: given[each.name] for each in own})
+
+        parameters = [*options.values(), *own]
+        called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=p.KEYWORD_ONLY) for p in parameters]
+        )
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        called.__name__, doc = function.__name__, inspect.getdoc(function) or ""
+        about = "" if "\n\n" in doc else read[0].about
+        app.command(name, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
+        return function
+
+    return decorate
+
+
+def _options(
+    arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]
+) -> dict[str, inspect.Parameter]:
+    """Argument of the API -> option, for those that are any."""
+    options = {
+        name: _option(name, argument, changed.get(name, NOTHING))
+        for name, argument in arguments.items()
+        if name not in {"on_wait", "say", *FOLLOWED} and changed.get(name, NOTHING) is not None
+    }
+    if "on_wait" in arguments:
+        options["on_wait"] = _parameter("wait", Wait, False)
+    return options
+
+
+def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter:
+    """An argument as an option; without a default it is an argument here, too."""
+    if changed is NOTHING:
+        changed = typer.Argument() if argument.default is NOTHING else typer.Option()
+    if not isinstance(changed, (OptionInfo, ArgumentInfo)):
+        return _parameter(name, changed, argument.default)
+    info, default = copy(changed), argument.default
+    if not (info.default is ... or str(info.default).startswith("-")):
+        info.default, default = ..., info.default
+    words = re.findall(r"\w+", argument.kind)
+    kind: Any = next((KINDS[word] for word in words if word in KINDS), str)
+    info.help = info.help or argument.help
+    if "Sequence" in words:
+        kind, default = list[kind], None if default == () else default
+        if isinstance(info, OptionInfo):
+            info.help = f"{info.help.removesuffix('.')}; repeatable."
+    if default is None or default == "":
+        kind, info.show_default = kind | None, argument.unset or info.show_default
+    if default is False and info.default is ...:
+        info.default = _flag_of(name)
+    return _parameter(name, Annotated[kind, info], default)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _written(option: inspect.Parameter) -> str:
+    """How an option is written; an argument has its name in the API."""
+    info = option.annotation.__metadata__[0]
+    if isinstance(info, ArgumentInfo):
+        return option.name
+    written = [each for each in (info.default, *(info.param_decls or ())) if each is not ...]
+    return written[0] if written else _flag_of(option.name)
