@@ -28,8 +28,8 @@ from .where import On, PrivateNetwork, Wait, say, waiting
 
 Command = Callable[..., int]
 Follow = Callable[[], AbstractContextManager[Any]]
-KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "RunLike": Path}
-"""Types that an option has; all others are text, which the API reads."""
+KINDS = {"Path": Path, "RunLike": Path, "str": str, "bool": bool, "int": int, "float": float}
+"""Word of a type -> type of the option, the first that it has; all others are text."""
 KNOWN = {
     "scenario": ScenarioFile, "testbed": OptionalTestbed, "on": On,
     "private_network": PrivateNetwork, "run": RunFolder, "path": RunFolder,
@@ -132,14 +132,16 @@ class Call:
             self.written[name] for name, value in self.given.items() if value != own[name].default
         ]
         self._path = function.path
+        needed = (name for name in own if function.arguments[name].default is NOTHING)
+        self._told: dict[str, Any] = {**dict.fromkeys(needed), **self.given}
         self._follow: dict[str, Follow] = {}
         if "on_wait" in own:
-            waits = self.given.pop("on_wait")
+            waits = self._told.pop("on_wait")
             self._follow["on_wait"] = lambda: waiting(waits)
         for name in FOLLOWED & function.arguments.keys():
             self._follow[name] = display
         if "say" in function.arguments:
-            self.given["say"] = say
+            self._told["say"] = say
 
     def __call__(self, *first: Any, **more: Any) -> Any:
         """Call it; what a person follows is shown meanwhile, on standard error.
@@ -158,7 +160,7 @@ class Call:
         with ExitStack() as shown:
             seen = {name: shown.enter_context(make()) for name, make in self._follow.items()}
             try:
-                return function(*first, **(self.given | seen | more))
+                return function(*first, **(self._told | seen | more))
             except ConfigError as error:
                 name, _, rest = error.message.partition(":")
                 if name not in self.written:
@@ -238,13 +240,14 @@ def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter
     if not (info.default is ... or str(info.default).startswith("-")):
         info.default, default = ..., info.default
     words = re.findall(r"\w+", argument.kind)
-    kind: Any = next((KINDS[word] for word in words if word in KINDS), str)
+    kind: Any = next((kind for word, kind in KINDS.items() if word in words), str)
     info.help = info.help or argument.help
     if "Sequence" in words:
-        kind, default = list[kind], None if default == () else default
+        kind = list[kind]
         if isinstance(info, OptionInfo):
             info.help = f"{info.help.removesuffix('.')}; repeatable."
-    if default is None or default == "":
+    if default in {None, "", ()}:
+        default = default or None
         kind, info.show_default = kind | None, argument.unset or info.show_default
     if default is False and info.default is ...:
         info.default = _flag_of(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from nashbed import cc
@@ -13,8 +13,9 @@ from rich.table import Table
 from ..contract.errors import EXIT_OK
 from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
-from .console import as_text, step_display
-from .options import AsJson, CSource, NewName, RunFolder, WrittenFile, answer, new_app
+from .api_command import Call, command
+from .console import as_text
+from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
@@ -83,25 +84,19 @@ def list_ccas(as_json: AsJson = False) -> int:
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc new mycc")
-def new(name: NewName, as_json: AsJson = False) -> int:
+@command(app, "cc.new", examples="Example: nashbed cc new mycc", folder=None)
+def new(write: Call, as_json: AsJson = False) -> int:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
-    path = cc.new(name)
+    path = write()
     text = f"wrote {path}; it includes {cc.TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer(WrittenFile(file=str(path)), as_json, text)
+    answer({"ok": True, "file": str(path)}, as_json, text)
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc check mycc.c --json")
-def check(source: CSource, as_json: AsJson = False) -> int:
-    """Compile a congestion control, load it if this machine can, and show what it does.
-
-    It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
-    a drop-tail buffer of 2 BDP: alone, with random loss, against itself, and against CUBIC.
-    Nothing of this needs root but loading it.
-    """
-    with step_display() as show:
-        verdict = cc.check(source, show)
+@command(app, "cc.check", examples="Example: nashbed cc check mycc.c --json")
+def check(check: Call, as_json: AsJson = False) -> int:
+    """Compile a congestion control, load it if this machine can, and show what it does."""
+    verdict = check()
     said = CheckedCca(
         name=verdict.cca.name,
         digest=verdict.cca.digest,
@@ -114,20 +109,16 @@ def check(source: CSource, as_json: AsJson = False) -> int:
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr")
-def conform(
-    run_dir: RunFolder,
-    control: Annotated[str, typer.Argument(help="A strategy of the run.")],
-    reference: Annotated[str, typer.Option("--to", help="The one to hold it against.")] = "bbr",
-    as_json: AsJson = False,
-) -> int:
-    """Show how alike two congestion controls of a run behave where each is alone.
-
-    The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the
-    performance envelopes of both: two series of the same one score about 0.95. The run needs
-    settings in which all flows run the one, and the other.
-    """
-    found = cc.conform(run_dir, control, reference)
+@command(
+    app,
+    "cc.conform",
+    examples="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr",
+    cca=typer.Argument(metavar="CONTROL"),
+    reference=typer.Option("--to"),
+)
+def conform(conform: Call, as_json: AsJson = False) -> int:
+    """Show how alike two congestion controls of a run behave where each is alone."""
+    found = conform()
     text = "" if as_json else conformance_text(found)
     answer([each.model_dump() for each in found], as_json, text)
     return EXIT_OK

@@ -31,25 +31,9 @@ Results = Annotated[Path, typer.Option("--out", help="Folder that run directorie
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
 
-CSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
-NewName = Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")]
-
-
 def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
     """Commands without colour codes in their help, and with our own messages for errors."""
     return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
-
-
-class WrittenFile(JsonAnswer):
-    """What `nashbed aqm new` and `nashbed cc new` answer.
-
-    Attributes:
-        ok: True.
-        file: The file that was written.
-    """
-
-    ok: bool = True
-    file: str
 
 
 def answer(
