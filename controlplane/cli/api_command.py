@@ -248,7 +248,9 @@ def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter
             info.help = f"{info.help.removesuffix('.')}; repeatable."
     if default in {None, "", ()}:
         default = default or None
-        kind, info.show_default = kind | None, argument.unset or info.show_default
+        kind = kind | None
+        if not isinstance(info.show_default, str):
+            info.show_default = argument.unset or True
     if default is False and info.default is ...:
         info.default = _flag_of(name)
     return _parameter(name, Annotated[kind, info], default)

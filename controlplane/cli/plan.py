@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
-from nashbed.planning import plan as planned_run
-from nashbed.planning import preview as previewed
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
@@ -16,9 +14,9 @@ from ..contract.errors import EXIT_OK
 from ..contract.model import JsonAnswer, JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
-from .console import step_display
-from .options import AsJson, OptionalTestbed, ScenarioFile, answer, new_app
-from .where import On, PrivateNetwork, choose_testbed, say
+from .api_command import Call, command
+from .options import AsJson, answer, new_app
+from .where import choose_testbed
 
 app = new_app()
 
@@ -62,13 +60,16 @@ class PlanAnswer(Plan):
         return {k: v for k, v in dump(self).items() if k not in optional or v is not None}
 
 
-@app.command(epilog="Example: nashbed validate configs/scenarios/quickstart.yaml --json")
-def validate(
-    scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
-) -> int:
+@command(
+    app,
+    "planning.plan",
+    examples="Example: nashbed validate configs/scenarios/quickstart.yaml --json",
+    seats=None,
+)
+def validate(plan: Call, as_json: AsJson = False) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    bed = choose_testbed(testbed)
-    planned = planned_run(scenario, bed)
+    bed = choose_testbed(plan.given)
+    planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
     said = Validated(scenario=planned.scenario, testbed=bed.model.name, trials=trials)
@@ -76,15 +77,17 @@ def validate(
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed plan configs/scenarios/quickstart.yaml")
+@command(
+    app,
+    "planning.preview",
+    examples="Example: nashbed plan configs/scenarios/quickstart.yaml",
+    lengths=None,
+)
 def plan(
-    scenario: ScenarioFile,
-    testbed: OptionalTestbed = None,
+    preview: Call,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
     ] = False,
-    on: On = None,
-    private_network: PrivateNetwork = False,
     as_json: AsJson = False,
 ) -> int:
     """Show what a run would do, and the time and disk it needs.
@@ -92,16 +95,7 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    with step_display() as show:
-        found = previewed(
-            scenario,
-            choose_testbed(testbed, on),
-            on=on,
-            private_network=private_network,
-            lengths=not no_model,
-            say=say,
-            on_step=show,
-        )
+    found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
     said = PlanAnswer(
         **dict(found.plan),
         certificate=found.certificate,
