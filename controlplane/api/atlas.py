@@ -92,15 +92,15 @@ def draw(  # noqa: PLR0913 - each is a part of the question
         y: Upwards.
         rate: Bottleneck, if not an axis; None: 100mbit.
         rtt: Base RTT, if not an axis; None: 40ms.
-        buffer: In BDP, if not an axis; None: 5bdp.
+        buffer: Buffer in BDP, if not an axis; None: 5bdp.
         flows: CUBIC and BBR flows in all, if not an axis; None: 50.
         duration: How long they compete.
-        start: How they start: `together`, or `iperf3`, as in published trials.
+        start: How they start: together, or iperf3 as in published trials.
         window: Most that a flow has in flight, e.g. 2.7MB; None: no limit.
-        model: Whose equilibrium it shows, one of `models.models()`.
-        other: Hatch where this model disagrees; `none`: do not; None: closed-form.
+        model: Whose equilibrium it shows: a name of `models.models()`.
+        other: Hatch where this model disagrees; none: do not; None: closed-form.
         settled: Dot where the mix does not settle in time; slow.
-        runs: Run directories whose equilibria are marked as well.
+        runs: Also mark this run's equilibria.
         overwrite: Replace an atlas in that folder.
         processes: How many compute; None: one for each core.
         on_step: Called after each row.

@@ -92,10 +92,12 @@ def replay(capture: str | Path, scenario: ScenarioLike, out: str | Path) -> Repl
     It needs no root and reads no clock: the same capture gives the same result, to the bit.
 
     Args:
-        capture: Capture: pcap or pcapng, Ethernet. What of it is not shaped, or not as captured,
-            is in the summary's `remarks`.
+        capture: Capture: pcap or pcapng, Ethernet.
         scenario: Gives rate, buffer and overhead; it has one setting.
         out: Folder for departures and postcards; an earlier replay there is replaced.
+
+    Returns:
+        What became of the packets; `remarks` say what was not shaped, or not as captured.
 
     Raises:
         ConfigError: The capture or the scenario cannot be replayed.

@@ -27,7 +27,8 @@ from .options import OptionalTestbed, RunFolder, ScenarioFile
 from .where import On, PrivateNetwork, Wait, say, waiting
 
 Command = Callable[..., int]
-Follow = Callable[[], AbstractContextManager[Any]]
+Display = Callable[[], AbstractContextManager[Any]]
+Options = Mapping[str, inspect.Parameter]
 KINDS = {"Path": Path, "RunLike": Path, "str": str, "bool": bool, "int": int, "float": float}
 """Word of a type -> type of the option, the first that it has; all others are text."""
 KNOWN = {
@@ -73,40 +74,34 @@ class ApiFunction(NamedTuple):
 
 @cache
 def api_function(path: str) -> ApiFunction:
-    """Read a function of the API.
-
-    Args:
-        path: Its module and name: `atlas.draw`, `runs.Run.report`.
-    """
+    """Read a function of the API, by its module and name."""
     module, *names = path.split(".")
-    spec = find_spec(f"nashbed.{module}")
-    assert spec is not None
-    assert spec.origin is not None
+    spec: Any = find_spec(f"nashbed.{module}")
     node: Any = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     for name in names:
         node = next(each for each in node.body if getattr(each, "name", "") == name)
     text, _, rest = (ast.get_docstring(node) or "").partition("\n\nArgs:\n")
     told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", rest.partition("\n\n")[0], re.M))
-    positional = node.args.args
-    missing = [None] * (len(positional) - len(node.args.defaults))
-    defaults = [*missing, *node.args.defaults, *node.args.kw_defaults]
+    written = node.args
+    missing = [None] * (len(written.args) - len(written.defaults))
+    defaults = [*missing, *written.defaults, *written.kw_defaults]
     arguments = {
         each.arg: _argument(ast.unparse(each.annotation), default, told.get(each.arg, ""))
-        for each, default in zip([*positional, *node.args.kwonlyargs], defaults, strict=True)
+        for each, default in zip([*written.args, *written.kwonlyargs], defaults, strict=True)
         if each.arg != "self"
     }
     return ApiFunction(path, arguments, text.partition("\n\n")[2])
 
 
 def _argument(kind: str, default: ast.expr | None, told: str) -> ApiArgument:
-    says, unset = " ".join(told.split()).removesuffix("."), None
-    if found := re.search(r"; (?:None|empty): (.*)$", says):
-        says, unset = says[: found.start()], found[1]
+    says, unset = " ".join(told.split()), None
+    if found := re.fullmatch(r"(.*); (?:None|empty): (.*)\.", says):
+        says, unset = f"{found[1]}.", found[2]
     try:
         value = NOTHING if default is None else ast.literal_eval(default)
     except ValueError:  # a constant of the API's, which it knows better
         value = None
-    return ApiArgument(kind, value, says and f"{says}.", unset)
+    return ApiArgument(kind, value, says, unset)
 
 
 class Call:
@@ -114,34 +109,20 @@ class Call:
 
     Attributes:
         given: Its arguments that have a value.
-        typed: Those that are not as usual, as they are written on the command line.
+        written: Argument -> how it is written on the command line.
+        typed: Those that are not as usual, as they are written.
     """
 
     def __init__(
-        self,
-        function: ApiFunction,
-        options: Mapping[str, inspect.Parameter],
-        values: Mapping[str, Any],
-        display: Follow,
+        self, function: ApiFunction, options: Options, values: Mapping[str, Any], display: Display
     ) -> None:
-        own = {name: option for name, option in options.items() if name in function.arguments}
+        own = {name: options[name] for name in function.arguments if name in options}
         told = {name: values[option.name] for name, option in own.items()}
         self.given = {name: value for name, value in told.items() if value not in (None, [])}
         self.written = {name: _written(option) for name, option in options.items()}
-        self.typed = [
-            self.written[name] for name, value in self.given.items() if value != own[name].default
-        ]
-        self._path = function.path
-        needed = (name for name in own if function.arguments[name].default is NOTHING)
-        self._told: dict[str, Any] = {**dict.fromkeys(needed), **self.given}
-        self._follow: dict[str, Follow] = {}
-        if "on_wait" in own:
-            waits = self._told.pop("on_wait")
-            self._follow["on_wait"] = lambda: waiting(waits)
-        for name in FOLLOWED & function.arguments.keys():
-            self._follow[name] = display
-        if "say" in function.arguments:
-            self._told["say"] = say
+        self.typed = [self.written[n] for n, v in self.given.items() if v != own[n].default]
+        self._function = function
+        self._display = display
 
     def __call__(self, *first: Any, **more: Any) -> Any:
         """Call it; what a person follows is shown meanwhile, on standard error.
@@ -153,27 +134,34 @@ class Call:
         Raises:
             ConfigError: An argument is wrong; the message begins with its option.
         """
-        module, _, names = self._path.partition(".")
+        module, _, names = self._function.path.partition(".")
         function: Any = import_module(f"nashbed.{module}")
         for name in names.split("."):
             function = getattr(function, name)
         with ExitStack() as shown:
-            seen = {name: shown.enter_context(make()) for name, make in self._follow.items()}
             try:
-                return function(*first, **(self._told | seen | more))
+                return function(*first, **(self._arguments(shown) | more))
             except ConfigError as error:
                 name, _, rest = error.message.partition(":")
                 if name not in self.written:
                     raise
                 raise ConfigError(f"{self.written[name]}:{rest}") from error
 
+    def _arguments(self, shown: ExitStack) -> dict[str, Any]:
+        has = self._function.arguments
+        told = {name: None for name in self.written if name in has and has[name].default is NOTHING}
+        told |= self.given
+        told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
+        if "on_wait" in has:
+            told["on_wait"] = shown.enter_context(waiting(self.given["on_wait"]))
+        return told | ({"say": say} if "say" in has else {})
+
 
 def command(
     app: typer.Typer,
     *paths: str,
     examples: str,
-    name: str | None = None,
-    display: Follow = step_display,
+    display: Display = step_display,
     **changed: Any,
 ) -> Callable[[Command], Command]:
     """Make a command of functions of the API.
@@ -185,7 +173,6 @@ def command(
         app: What the command is added to.
         paths: The functions.
         examples: The end of its help.
-        name: Its name; None: the name of what is decorated.
         display: Shows a person the steps of what takes long.
         changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
             API has it, an annotation that says all, or None: it is no option.
@@ -194,40 +181,35 @@ def command(
     def decorate(function: Command) -> Command:
         own = list(inspect.signature(function, eval_str=True).parameters.values())[len(paths) :]
         read = [api_function(path) for path in paths]
-        arguments: dict[str, ApiArgument] = {}
-        for each in read:
-            arguments.update({n: a for n, a in each.arguments.items() if n not in arguments})
-        options = _options(arguments, {**KNOWN, **changed, **{each.name: None for each in own}})
+        arguments = {n: a for each in reversed(read) for n, a in each.arguments.items()}
+        ordered = {n: arguments[n] for each in read for n in each.arguments}
+        options = _options(ordered, KNOWN | changed | {each.name: None for each in own})
 
         def called(**given: Any) -> int:
             calls = [Call(each, options, given, display) for each in read]
             return function(*calls, **{each.name: given[each.name] for each in own})
 
-        parameters = [*options.values(), *own]
-        called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [p.replace(kind=p.KEYWORD_ONLY) for p in parameters]
-        )
+        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*options.values(), *own)]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
-        called.__name__, doc = function.__name__, inspect.getdoc(function) or ""
+        doc = inspect.getdoc(function) or ""
         about = "" if "\n\n" in doc else read[0].about
-        app.command(name, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
+        app.command(function.__name__, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
         return function
 
     return decorate
 
 
-def _options(
-    arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]
-) -> dict[str, inspect.Parameter]:
+def _options(arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]) -> Options:
     """Argument of the API -> option, for those that are any."""
     options = {
         name: _option(name, argument, changed.get(name, NOTHING))
         for name, argument in arguments.items()
         if name not in {"on_wait", "say", *FOLLOWED} and changed.get(name, NOTHING) is not None
     }
-    if "on_wait" in arguments:
-        options["on_wait"] = _parameter("wait", Wait, False)
-    return options
+    return options | (
+        {"on_wait": _parameter("wait", Wait, False)} if "on_wait" in arguments else {}
+    )
 
 
 def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter:
@@ -247,23 +229,17 @@ def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter
         if isinstance(info, OptionInfo):
             info.help = f"{info.help.removesuffix('.')}; repeatable."
     if default in {None, "", ()}:
-        default = default or None
-        kind = kind | None
+        kind, default = kind | None, default or None
         if not isinstance(info.show_default, str):
             info.show_default = argument.unset or True
     if default is False and info.default is ...:
-        info.default = _flag_of(name)
+        info.default = _flag(name)
     return _parameter(name, Annotated[kind, info], default)
 
 
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def _flag_of(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def _written(option: inspect.Parameter) -> str:
@@ -271,5 +247,9 @@ def _written(option: inspect.Parameter) -> str:
     info = option.annotation.__metadata__[0]
     if isinstance(info, ArgumentInfo):
         return option.name
-    written = [each for each in (info.default, *(info.param_decls or ())) if each is not ...]
-    return written[0] if written else _flag_of(option.name)
+    flags = [each for each in (info.default, *(info.param_decls or ())) if each is not ...]
+    return flags[0] if flags else _flag(option.name)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

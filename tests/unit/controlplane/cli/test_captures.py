@@ -80,5 +80,3 @@ def test_a_capture_is_streamed(tmp_path: Path) -> None:
     assert packets == 115_000
     assert path.stat().st_size > 165e6
     assert grown_kib * 1024 < 100e6
-
-
