@@ -10,7 +10,6 @@ from rich.table import Table
 
 from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
-from ..contract.model import ContractModel
 from .api_command import Call, command
 from .console import as_text
 from .options import AsJson, answer, new_app
@@ -18,22 +17,6 @@ from .options import AsJson, answer, new_app
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
 app = new_app()
-
-
-class _WrittenCertificate(ContractModel):
-    """The beginning of what `nashbed calibrate` answers.
-
-    Attributes:
-        ok: Whether all checks passed.
-        certificate: The file.
-    """
-
-    ok: bool
-    certificate: str
-
-
-class CalibrateAnswer(Certificate, _WrittenCertificate):
-    """What `nashbed calibrate` answers: the certificate, and where it is."""
 
 
 @command(
@@ -54,7 +37,7 @@ def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
     """
     made = calibrate()
     certificate, place = made.certificate, made.path
-    said = CalibrateAnswer(ok=certificate.passed, certificate=str(place), **dict(certificate))
+    said = {"ok": certificate.passed, "certificate": str(place), **certificate.model_dump()}
     answer(said, as_json, certificate_text(certificate, place))
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
 

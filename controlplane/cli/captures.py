@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..contract.errors import EXIT_OK
-from ..contract.messages.replay import ReplaySummary
-from ..contract.model import JsonAnswer
 from .api_command import Call, command
 from .options import AsJson, answer, new_app
 from .where import say
@@ -92,22 +90,6 @@ def _text(summary: CaptureSummary) -> str:
     return "\n".join(lines)
 
 
-class _ReplayedTo(JsonAnswer):
-    """The beginning of what `nashbed replay` answers.
-
-    Attributes:
-        ok: True.
-        out: The folder with departures and postcards.
-    """
-
-    ok: bool = True
-    out: str
-
-
-class ReplayAnswer(ReplaySummary, _ReplayedTo):
-    """What `nashbed replay` answers: where it is, and what became of the packets."""
-
-
 @command(
     app,
     "captures.replay",
@@ -122,6 +104,5 @@ def replay(replay: Call, as_json: AsJson = False) -> int:
     text += f"{summary.dropped} dropped, {summary.unshaped} passed unshaped: {out}"
     for remark in summary.remarks:
         say(f"{capture}: {remark}")
-    said = ReplayAnswer(out=str(out), **summary.model_dump())
-    answer(said, as_json, text)
+    answer({"ok": True, "out": str(out), **summary.model_dump()}, as_json, text)
     return EXIT_OK

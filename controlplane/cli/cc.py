@@ -11,7 +11,6 @@ from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
 from rich.table import Table
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
 from .console import as_text
@@ -41,46 +40,11 @@ app = new_app(
 )
 
 
-class CcasAnswer(JsonAnswer):
-    """What `nashbed cc list` answers.
-
-    Attributes:
-        ok: True.
-        controls: The CCAs that nashbed brings along.
-    """
-
-    ok: bool = True
-    controls: tuple[ShippedCca, ...]
-
-
-class CheckedCca(JsonAnswer):
-    """What `nashbed cc check` answers: `CcaVerdict` says what each is.
-
-    Attributes:
-        ok: True: it compiles, and sends.
-        name: The CCA's name.
-        digest: SHA-256 of its sources.
-        object_from: What made its eBPF object.
-        loads: Whether this machine's kernel takes it; null: that was not tried.
-        skipped: Why something was not tried.
-        paths: What it does on each path.
-    """
-
-    ok: bool = True
-    name: str
-    digest: str
-    object_from: str
-    loads: bool | None
-    skipped: str
-    paths: tuple[CcaBehaviour, ...]
-
-
 @app.command("list", epilog="Example: nashbed cc list --json")
 def list_ccas(as_json: AsJson = False) -> int:
     """List the congestion controls that nashbed brings along, and how they are had here."""
     ccas = cc.shipped()
-    said = CcasAnswer(controls=ccas)
-    answer(said, as_json, "" if as_json else list_text(ccas))
+    answer({"ok": True, "controls": ccas}, as_json, "" if as_json else list_text(ccas))
     return EXIT_OK
 
 
@@ -97,14 +61,15 @@ def new(write: Call, as_json: AsJson = False) -> int:
 def check(check: Call, as_json: AsJson = False) -> int:
     """Compile a congestion control, load it if this machine can, and show what it does."""
     verdict = check()
-    said = CheckedCca(
-        name=verdict.cca.name,
-        digest=verdict.cca.digest,
-        object_from=verdict.object_from,
-        loads=verdict.loads,
-        skipped=verdict.skipped,
-        paths=verdict.behaviour,
-    )
+    said = {
+        "ok": True,
+        "name": verdict.cca.name,
+        "digest": verdict.cca.digest,
+        "object_from": verdict.object_from,
+        "loads": verdict.loads,
+        "skipped": verdict.skipped,
+        "paths": verdict.behaviour,
+    }
     answer(said, as_json, "" if as_json else verdict_text(verdict))
     return EXIT_OK
 

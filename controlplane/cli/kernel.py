@@ -8,13 +8,11 @@ from contextlib import contextmanager
 
 import typer
 from nashbed import kernels
-from nashbed.kernels import BuiltKernel
 from nashbed.steps import ShowStep
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
 from .api_command import Call, command
 from .console import duration_text
 from .options import AsJson, answer, new_app
@@ -27,32 +25,6 @@ app = new_app(
     epilog="Example: nashbed kernel build 6.12",
     no_args_is_help=True,
 )
-
-
-class KernelAnswer(JsonAnswer):
-    """What `nashbed kernel build` answers.
-
-    Attributes:
-        ok: True.
-        built_now: Whether it was not there before.
-        kernel: The kernel.
-    """
-
-    ok: bool = True
-    built_now: bool
-    kernel: BuiltKernel
-
-
-class KernelsAnswer(JsonAnswer):
-    """What `nashbed kernel list` answers.
-
-    Attributes:
-        ok: True.
-        kernels: The kernels that are built.
-    """
-
-    ok: bool = True
-    kernels: tuple[BuiltKernel, ...]
 
 
 @contextmanager
@@ -111,7 +83,7 @@ def build(build: Call, as_json: AsJson = False) -> int:
     kernel, is_new = build()
     taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
     text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
-    answer(KernelAnswer(built_now=is_new, kernel=kernel), as_json, text)
+    answer({"ok": True, "built_now": is_new, "kernel": kernel}, as_json, text)
     return EXIT_OK
 
 
@@ -121,5 +93,5 @@ def list_kernels(as_json: AsJson = False) -> int:
     built = kernels.built()
     lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in built]
     text = "\n".join(lines) or f"none in {kernels.folder()}; run `make virtual`"
-    answer(KernelsAnswer(kernels=built), as_json, text)
+    answer({"ok": True, "kernels": built}, as_json, text)
     return EXIT_OK

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 
@@ -46,8 +47,7 @@ def answer(
         as_json: Whether it is for a script.
         text: What a person reads.
     """
-    if isinstance(data, dict):
-        plain: object = JsonAnswer().model_dump() | data
-    else:
-        plain = data.model_dump(mode="json") if isinstance(data, ContractModel) else data
-    sys.stdout.write((json.dumps(plain, indent=1) if as_json else text.rstrip("\n")) + "\n")
+    if as_json:
+        plain = JsonAnswer().model_dump() | data if isinstance(data, dict) else data
+        text = json.dumps(to_jsonable_python(plain), indent=1)
+    sys.stdout.write(text.rstrip("\n") + "\n")

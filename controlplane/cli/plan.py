@@ -11,7 +11,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer, JsonObject
+from ..contract.model import JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
@@ -19,22 +19,6 @@ from .options import AsJson, answer, new_app
 from .where import choose_testbed
 
 app = new_app()
-
-
-class Validated(JsonAnswer):
-    """What `nashbed validate` answers.
-
-    Attributes:
-        ok: True.
-        scenario: Name of the scenario.
-        testbed: Name of the testbed.
-        trials: Trials that a run has.
-    """
-
-    ok: bool = True
-    scenario: str
-    testbed: str
-    trials: int
 
 
 class PlanAnswer(Plan):
@@ -72,7 +56,7 @@ def validate(plan: Call, as_json: AsJson = False) -> int:
     planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
-    said = Validated(scenario=planned.scenario, testbed=bed.model.name, trials=trials)
+    said = {"ok": True, "scenario": planned.scenario, "testbed": bed.model.name, "trials": trials}
     answer(said, as_json, text)
     return EXIT_OK
 

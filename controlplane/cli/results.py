@@ -11,7 +11,6 @@ from nashbed.files import quantity
 from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
-from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
 from .console import as_text, question_display
@@ -58,32 +57,6 @@ Row = TypeVar("Row", "Comparison", "ShareComparison")
 app = new_app()
 
 
-class LeftOut(ContractModel):
-    """A trial that a report leaves out.
-
-    Attributes:
-        trial: Its id.
-        problem: What is wrong with it.
-    """
-
-    trial: str
-    problem: str
-
-
-class ReportAnswer(JsonAnswer):
-    """What `nashbed report` answers.
-
-    Attributes:
-        ok: True.
-        report: The page.
-        damaged: Trials that are left out.
-    """
-
-    ok: bool = True
-    report: str
-    damaged: tuple[LeftOut, ...]
-
-
 @command(
     app,
     "runs.open_run",
@@ -97,8 +70,8 @@ def report(open_run: Call, build: Call, as_json: AsJson = False) -> int:
     """Build the report of a run again."""
     run = open_run()
     path, damaged = build(run), run.damaged
-    left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
-    said = ReportAnswer(report=str(path), damaged=left_out)
+    left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
+    said = {"ok": True, "report": str(path), "damaged": left_out}
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
     return EXIT_OK
 

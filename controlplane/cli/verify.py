@@ -6,102 +6,25 @@ With `--files` nothing is run: the files of the run must be as they were sealed.
 from __future__ import annotations
 
 import random
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
 from nashbed.running import (
-    Difference,
     RepeatedTrial,
     Snapshot,
     VerificationInProgress,
     Verified,
 )
-from nashbed.runs import CheckedRun, DamagedFile
+from nashbed.runs import CheckedRun
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
-from ..contract.model import ContractModel, JsonAnswer
+from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
 from .options import AsJson, answer, new_app
 from .progress import make_display
 
 app = new_app()
-
-
-class VerifiedTrial(ContractModel):
-    """A trial that was run again.
-
-    Attributes:
-        trial: Its id.
-        equal: Whether it measured the same.
-        digest: The digest that was sealed with it.
-        differences: Everything that differs; of a table the first place.
-    """
-
-    trial: str
-    equal: bool
-    digest: str
-    differences: tuple[Difference, ...]
-
-
-class VerifyAnswer(JsonAnswer):
-    """What `nashbed verify` answers.
-
-    Attributes:
-        ok: Whether every trial measured the same again.
-        run: Name of the run.
-        environment: What is not as it was when the run was made.
-        trials: The trials that were run again.
-        seed: Seed of the draw.
-    """
-
-    ok: bool
-    run: str
-    environment: tuple[Difference, ...]
-    trials: tuple[VerifiedTrial, ...]
-    seed: int
-
-    @classmethod
-    def of(cls, found: Verified, seed: int) -> Self:
-        """The answer about a verification."""
-        return cls(
-            ok=found.equal,
-            run=found.run,
-            environment=found.environment,
-            trials=tuple(
-                VerifiedTrial(
-                    trial=each.id,
-                    equal=each.equal,
-                    digest=each.digest,
-                    differences=each.differences,
-                )
-                for each in found.trials
-            ),
-            seed=seed,
-        )
-
-
-class FilesAnswer(JsonAnswer):
-    """What `nashbed verify --files` answers.
-
-    Attributes:
-        ok: Whether no file is damaged.
-        run: Name of the run.
-        trials: How many trials are sealed.
-        unlisted: Those that an earlier version sealed, without a digest of any file.
-        damaged: The damaged files.
-    """
-
-    ok: bool
-    run: str
-    trials: int
-    unlisted: tuple[str, ...]
-    damaged: tuple[DamagedFile, ...]
-
-    @classmethod
-    def of(cls, found: CheckedRun) -> Self:
-        """The answer about a run whose files were read."""
-        return cls(ok=not found.damaged, **vars(found))
 
 
 DIGITS = 16
@@ -142,7 +65,7 @@ def verify(
         raise ConfigError("--trial, --all, --count and --files exclude each other; give one")
     if files:
         checked = check_files()
-        answer(FilesAnswer.of(checked), as_json, files_text(checked))
+        answer({"ok": not checked.damaged, **vars(checked)}, as_json, files_text(checked))
         return EXIT_OK if not checked.damaged else EXIT_ACCEPTANCE
     seed = given.get("seed", random.SystemRandom().randrange(10**6))
     drawn = None if everything else given.get("count", 1)
@@ -151,8 +74,17 @@ def verify(
     with running:
         _carry_out(running, how)
         found = running.finish()
-    answer(VerifyAnswer.of(found, seed), as_json, verification_text(found))
+    answer(_answer(found, seed), as_json, verification_text(found))
     return EXIT_OK if found.equal else EXIT_ACCEPTANCE
+
+
+def _answer(found: Verified, seed: int) -> JsonObject:
+    trials = [
+        {"trial": e.id, "equal": e.equal, "digest": e.digest, "differences": e.differences}
+        for e in found.trials
+    ]
+    told = {"ok": found.equal, "run": found.run, "environment": found.environment}
+    return {**told, "trials": trials, "seed": seed}
 
 
 def _carry_out(running: VerificationInProgress, how: str) -> None:
