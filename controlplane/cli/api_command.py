@@ -149,8 +149,8 @@ class Call:
 
     def _arguments(self, shown: ExitStack) -> dict[str, Any]:
         has = self._function.arguments
-        told = {name: None for name in self.written if name in has and has[name].default is NOTHING}
-        told |= self.given
+        must = (name for name in self.written if name in has and has[name].default is NOTHING)
+        told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
         told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
         if "on_wait" in has:
             told["on_wait"] = shown.enter_context(waiting(self.given["on_wait"]))

@@ -14,19 +14,18 @@ from nashbed.aqm import (
     ShippedDiscipline,
     written,
 )
-from rich.table import Table
 
 from ..contract.errors import EXIT_CONFIG, EXIT_OK
 from ..contract.model import JsonAnswer
 from .api_command import Call, command
-from .console import as_text
+from .console import as_text, new_table
 from .options import AsJson, answer, new_app
 
 EPILOG = """Example: nashbed aqm new mine; nashbed aqm check mine.c; then `discipline: ./mine.c`
 in the bottleneck of a scenario beside it, and nashbed run the scenario."""
 REPEATABLE = "repeatability"
 EVERY_CHECK = (*CHECKS, REPEATABLE)
-COLUMNS = ("load", "left", "dropped", "marked", "mean delay", "verdict")
+COLUMNS = ("load", ">left", ">dropped", ">marked", ">mean delay", "verdict")
 app = new_app(
     "aqm",
     help="Queue disciplines: list ours, write and check your own in one C file.",
@@ -110,9 +109,7 @@ def list_text(said: DisciplinesAnswer) -> str:
 
 
 def _listed(title: str, all_of: Sequence[ShippedDiscipline]) -> str:
-    table = Table(title=title)
-    for name in ("name", "what", "parameters"):
-        table.add_column(name)
+    table = new_table(title, "name", "what", "parameters")
     for each in all_of:
         parameters = (
             name if default is None else f"{name} {default}"
@@ -131,9 +128,7 @@ def verdict_text(verdict: DisciplineVerdict) -> str:
         f"{written(each.kind, each.min)} to {written(each.kind, each.max)})"
         for each in about.parameters
     ]
-    table = Table(title=f"what {own.name} does")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("load", "verdict") else "right")
+    table = new_table(f"what {own.name} does", *COLUMNS)
     for each in verdict.loads:
         table.add_row(*_cells(each))
     wrong = [

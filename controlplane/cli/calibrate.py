@@ -6,12 +6,11 @@ from pathlib import Path
 
 import typer
 from nashbed.testbeds import Certificate
-from rich.table import Table
 
 from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from .api_command import Call, command
-from .console import as_text
+from .console import as_text, new_table
 from .options import AsJson, answer, new_app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
@@ -44,9 +43,8 @@ def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
 
 def certificate_text(certificate: Certificate, place: Path) -> str:
     """The verdicts as a table."""
-    table = Table(title=f"{certificate.testbed}: {certificate.created_utc}")
-    for name in ("", "check", "at", "error", "allowed", "measured"):
-        table.add_column(name, justify="right" if name in ("error", "allowed") else "left")
+    columns = ("", "check", "at", ">error", ">allowed", "measured")
+    table = new_table(f"{certificate.testbed}: {certificate.created_utc}", *columns)
     for each in certificate.checks:
         table.add_row(
             "met" if each.passed else "MISSED",

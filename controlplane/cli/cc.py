@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import typer
 from nashbed import cc
 from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
-from rich.table import Table
 
 from ..contract.errors import EXIT_OK
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
-from .console import as_text
+from .console import as_text, new_table
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
@@ -91,9 +90,8 @@ def conform(conform: Call, as_json: AsJson = False) -> int:
 
 def list_text(ccas: Sequence[ShippedCca]) -> str:
     """The CCAs that nashbed brings along."""
-    table = Table(title="congestion controls of nashbed (hosts/cc)")
-    for name in ("name", "what", "in real time", "in virtual time"):
-        table.add_column(name)
+    columns = ("name", "what", "in real time", "in virtual time")
+    table = new_table("congestion controls of nashbed (hosts/cc)", *columns)
     for cca in ccas:
         table.add_row(cca.name, cca.title, cca.real_time, cca.virtual_time)
     more = "by name: strategies: [cubic, bbr3]; of your own: strategies: [cubic, ./mycc.c]"
@@ -103,9 +101,8 @@ def list_text(ccas: Sequence[ShippedCca]) -> str:
 def conformance_text(found: Sequence[Conformance]) -> str:
     """How alike two CCAs behave, a row for each setting."""
     first = found[0]
-    table = Table(title=f"{first.cca} held against {first.reference}")
-    for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
-        table.add_column(name, justify="left" if name == "setting" else "right")
+    columns = ("setting", ">points", ">median RTT (ms)", ">median goodput (Mbit/s)", ">score")
+    table = new_table(f"{first.cca} held against {first.reference}", *columns)
     for each in found:
         table.add_row(
             each.setting,
@@ -124,9 +121,7 @@ def verdict_text(verdict: CcaVerdict) -> str:
     lines.append(
         "this kernel's verifier takes it" if verdict.loads else f"not loaded: {verdict.skipped}"
     )
-    table = Table(title=f"what {cca.name} does")
-    for name in COLUMNS:
-        table.add_column(name, justify="right")
+    table = new_table(f"what {cca.name} does", *(f">{name}" for name in COLUMNS))
     for behaviour in verdict.behaviour:
         table.add_row(*_cells(behaviour))
     return "\n".join([*lines, as_text(table) + LEGEND])

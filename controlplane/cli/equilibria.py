@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from ..contract.errors import EXIT_OK
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, question_display
+from .console import as_text, new_table, question_display
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
@@ -37,14 +35,13 @@ def equilibria(equilibria: Call, as_json: AsJson = False) -> int:
 
 def _text(found: Equilibria) -> str:
     """The sources against the published equilibria, what was left out, and the files."""
-    table = Table(
-        title="Equilibria in CUBIC flows, and how far they are from the published ones\n"
+    table = new_table(
+        "Equilibria in CUBIC flows, and how far they are from the published ones\n"
         "(in brackets: undecided, and from mixes that had not settled; off: mean, median; near: "
-        "within 3 and 5\nflows; intervals: how many hold the published value, of how many)"
+        "within 3 and 5\nflows; intervals: how many hold the published value, of how many)",
+        *("|source", ">|settings", ">|compared", ">|off", ">|near", ">|closed", ">|open"),
+        ">|no interval",
     )
-    table.add_column("source", no_wrap=True)
-    for name in ("settings", "compared", "off", "near", "closed", "open", "no interval"):
-        table.add_column(name, justify="right", no_wrap=True)
     for each in found.agreement:
         table.add_row(*_cells(each))
     text = as_text(table, WIDE)

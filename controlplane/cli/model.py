@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.table import Table
 
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, question_display
+from .console import as_text, new_table, question_display
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
@@ -104,13 +103,10 @@ def mix_text(answers: PredictionsAnswer) -> str:
     (mix,) = answers.mixes
     said = [q for q in INNER if any(q[0][0] in p.inner for p in mix.predictions)]
     second = _second(answers)
-    table = Table(title=f"{mix.cubic} CUBIC + {mix.bbr} {second}, {_setting(answers)}")
-    table.add_column("model", no_wrap=True)
-    table.add_column(f"{second}'s share\n% (range)", justify="right", no_wrap=True)
-    for name in (f"Mbit/s of\na {second} flow", "of a\nCUBIC flow"):
-        table.add_column(name, justify="right")
-    for _, heading, _ in said:
-        table.add_column(heading.replace("BBR", second), justify="right", no_wrap=True)
+    columns = ["|model", f">|{second}'s share\n% (range)", f">Mbit/s of\na {second} flow"]
+    columns += [">of a\nCUBIC flow", *(f">|{h.replace('BBR', second)}" for _, h, _ in said)]
+    title = f"{mix.cubic} CUBIC + {mix.bbr} {second}, {_setting(answers)}"
+    table = new_table(title, *columns)
     for about, prediction in zip(answers.models, mix.predictions, strict=True):
         each = prediction.per_flow_bps
         cells = [_share(prediction), _mbit(each.bbr), _mbit(each.cubic)]
@@ -121,18 +117,18 @@ def mix_text(answers: PredictionsAnswer) -> str:
 
 def mixes_text(answers: PredictionsAnswer) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
-    table = Table(
-        title=f"Mbit/s per flow, {_setting(answers)}\n"
-        "(±: half of the range over the fluid model's seeds)"
-    )
     second = _second(answers)
-    table.add_column(f"{second}\nflows", justify="right")
+    columns = [f">{second}\nflows"]
     answering = [i for i in range(len(answers.models)) if _answers(answers, i)]
     for i in answering:
         title = answers.models[i].title.replace("Mishra, ", "Mishra,\n")
         title = title.replace("synchronised", "sync.")
-        table.add_column(f"{title}\n{second}", justify="right", no_wrap=True)
-        table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
+        columns += [f">|{title}\n{second}", ">\n\nCUBIC" if "\n" in title else ">\nCUBIC"]
+    table = new_table(
+        f"Mbit/s per flow, {_setting(answers)}\n"
+        "(±: half of the range over the fluid model's seeds)",
+        *columns,
+    )
     for mix in answers.mixes:
         said = [mix.predictions[i] for i in answering]
         cells = ((_bbr_each(each), _mbit(each.per_flow_bps.cubic)) for each in said)
@@ -143,26 +139,23 @@ def mixes_text(answers: PredictionsAnswer) -> str:
 
 def errors_text(answers: ErrorsAnswer) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
-    table = Table(
-        title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
-        "+: BBR too high); --json has the 90th percentiles"
-    )
-    table.add_column("buffer\nBDP", justify="right", no_wrap=True)
-    table.add_column("mixes", justify="right", no_wrap=True)
-    everything = answers.buffers[-1].models
+    everything, has_band = answers.buffers[-1].models, answers.buffers[-1].band is not None
     shown = [i for i, each in enumerate(everything) if each.answered]
-    for i in shown:
-        title = answers.models[i].title.replace(", ", ",\n")
-        table.add_column(title, justify="right", no_wrap=True)
-    if answers.buffers[-1].band is not None:
-        table.add_column("Mishra, outside\nband (width; holds)", justify="right", no_wrap=True)
+    table = new_table(
+        "Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
+        "+: BBR too high); --json has the 90th percentiles",
+        ">|buffer\nBDP",
+        ">|mixes",
+        *(f">|{answers.models[i].title}".replace(", ", ",\n") for i in shown),
+        *([">|Mishra, outside\nband (width; holds)"] if has_band else []),
+    )
     for row in answers.buffers:
         last = row.buffer_bdp is None
         label = "all" if last else f"{row.buffer_bdp:g}"
         if last:
             table.add_section()
         errors = [_error(row.models[i]) for i in shown]
-        if answers.buffers[-1].band is not None:
+        if has_band:
             errors.append(_outside_band(row.band))
         table.add_row(label, str(row.mixes), *errors)
     text = as_text(table, WIDE) + _refusals(answers)
@@ -208,10 +201,8 @@ def _reasons(answers: PredictionsAnswer, mixes: Sequence[MixAnswer]) -> str:
 
 def _equilibria(answers: PredictionsAnswer) -> str:
     """Where each model expects the mix to settle, and Mishra's band in words."""
-    table = Table(title="Where the mix settles")
-    table.add_column("model")
-    for name in ("CUBIC flows", f"{_second(answers)} flows (range)"):
-        table.add_column(name, justify="right")
+    second = f">{_second(answers)} flows (range)"
+    table = new_table("Where the mix settles", "model", ">CUBIC flows", second)
     found = list(zip(answers.models, answers.crossings, strict=True))
     known = [(about, each) for about, each in found if each.bbr is not None]
     for about, each in known:
@@ -250,14 +241,9 @@ def _equilibrium_errors(answers: ErrorsAnswer) -> str:
               strict=bool(answers.equilibria)) if each.answered]  # fmt: skip
     if not errors:
         return ""
-    table = Table(
-        title=f"Equilibria of {len(answers.games)} settings:\nCUBIC flows between a model's and "
-        "the measured one"
-    )
-    table.add_column("model")
-    near = errors[0][1].within_flows
-    for name in ("settings", "median", f"within {near}"):
-        table.add_column(name, justify="right")
+    title = f"Equilibria of {len(answers.games)} settings:\nCUBIC flows between a model's and "
+    near = f">within {errors[0][1].within_flows}"
+    table = new_table(f"{title}the measured one", "model", ">settings", ">median", near)
     for about, each in errors:
         within = f"{100 * (each.within or 0.0):.0f} %"
         table.add_row(about.title, str(each.answered), f"{each.median_abs:.1f}", within)

@@ -15,6 +15,7 @@ from ..contract.model import JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
+from .console import as_text, duration_text, new_table
 from .options import AsJson, answer, new_app
 from .where import choose_testbed
 
@@ -109,20 +110,15 @@ def preview_text(found: Preview) -> str:
 
 def plan_table(plan: Plan) -> str:
     """Settings with their trials, and what the whole run takes."""
-    from rich.table import Table  # noqa: PLC0415 - `validate` shows no table
-
-    from .console import as_text, duration_text  # noqa: PLC0415
-
     chosen = plan.search == "adaptive"
     number = f"about {plan.expected_trials} of up to " if chosen else ""
-    table = Table(title=f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}")
+    title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
     most = "at most" if chosen else "trials"
     kernels = any(trial.setting.kernel for trial in plan.trials)
     queues = any(trial.setting.discipline or trial.setting.queues for trial in plan.trials)
     more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
     shown = ("setting", "rate", "buffer", "base RTT", *more)
-    for name in (*shown, "mixes", most):
-        table.add_column(name)
+    table = new_table(title, *shown, "mixes", most)
     count = Counter(trial.setting.label for trial in plan.trials)
     first: dict[str, PlannedTrial] = {}
     for trial in plan.trials:

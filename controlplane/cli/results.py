@@ -13,7 +13,7 @@ from rich.table import Table
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
-from .console import as_text, question_display
+from .console import as_text, new_table, question_display
 from .equivalence_text import equivalence_text
 from .options import AsJson, answer, new_app
 from .result_text import headline_lines, left_out_text
@@ -237,12 +237,10 @@ def comparison_text(runs: RunComparison, everything: bool) -> str:
 
 
 def _summary_text(runs: RunComparison) -> str:
-    table = Table(title="Differences of shares, second minus first, in points")
-    for name in ("setting", "share of"):
-        table.add_column(name)
-    for name in ("mixes", "mean", "mean absolute", "largest"):
-        table.add_column(name, justify="right")
-    table.add_column("at")
+    table = new_table(
+        "Differences of shares, second minus first, in points",
+        *("setting", "share of", ">mixes", ">mean", ">mean absolute", ">largest", "at"),
+    )
     for each in runs.share_summary:
         table.add_row(
             _setting(each),
@@ -259,11 +257,8 @@ def _summary_text(runs: RunComparison) -> str:
 def _shares_text(runs: RunComparison, everything: bool) -> str:
     shown = _most(runs.shares, lambda s: -abs(s.difference), everything)
     title = "Share of the throughput in per cent: mean (lowest to highest of n trials)"
-    table = Table(title=title + _few(shown, runs.shares))
-    for name in ("setting", "mix", "share of"):
-        table.add_column(name)
-    for name in ("first", "second", "difference"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("setting", "mix", "share of", ">|first", ">|second", ">|difference")
+    table = new_table(title + _few(shown, runs.shares), *columns)
     _add_sections(table, shown, _share_cells)
     repeated = [each for each in runs.shares if each.repeated]
     if not repeated:
@@ -277,11 +272,9 @@ def _tests_text(runs: RunComparison, everything: bool) -> str:
     if not runs.comparisons:
         return UNTESTED
     shown = _most(runs.comparisons, _chance, everything)
-    table = Table(title=f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons))
-    for name in ("setting", "mix", "metric"):
-        table.add_column(name)
-    for name in ("first", "second", "difference", "p"):
-        table.add_column(name, justify="right")
+    title = f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons)
+    columns = ("setting", "mix", "metric", ">first", ">second", ">difference", ">p")
+    table = new_table(title, *columns)
     _add_sections(table, shown, _test_cells)
     differing = sum(each.differs for each in runs.comparisons)
     tested = sum(each.p_adjusted is not None for each in runs.comparisons)
