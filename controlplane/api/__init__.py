@@ -24,7 +24,10 @@ process that only asks for a quantity does not wait for the analysis.
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,46 +125,30 @@ __all__ = [
     "verify",
 ]
 
-_MODULES = {
-    "nashbed.analysis.metrics": ("METRICS", "Metric"),
-    "nashbed.analysis.nash.of_run": ("SettingEquilibria",),
-    "nashbed.controlplane.contract.errors": (
-        "ConfigError", "HostError", "Interrupted", "NashbedError", "TargetError",
-    ),
-    "nashbed.controlplane.contract.flow_group": ("FlowGroup",),
-    "nashbed.controlplane.contract.plan": ("Plan",),
-    "nashbed.controlplane.contract.scenario": ("Scenario",),
-    "nashbed.controlplane.contract.scenario_keys": ("Bottleneck", "Hosts", "Telemetry"),
-    "nashbed.controlplane.contract.sweep": ("Equilibrium", "Sweep"),
-    "nashbed.controlplane.contract.testbed": ("Testbed",),
-    "nashbed.controlplane.contract.units": ("Buffer", "Duration", "Rate", "Share", "Size"),
-    "nashbed.controlplane.machine.log": ("shown_log",),
-    "nashbed.controlplane.run.progress": ("Snapshot", "TimeLeft"),
-    "nashbed.controlplane.store.errors": ("RunError",),
-    "nashbed.files": ("Loaded", "read_scenario", "read_testbed", "scenario_text"),
-    "nashbed.planning": ("Preview", "plan", "preview"),
-    "nashbed.running": (
-        "RunInProgress", "VerificationInProgress", "Verified", "resume", "run", "start", "verify",
-    ),
-    "nashbed.runs": (
-        "CheckedRun", "Run", "Trial", "check_files", "compare", "equivalence", "open_run",
-    ),
-}  # fmt: skip
-_SUBMODULES = (
-    "aqm", "atlas", "captures", "cc", "doctor", "figures", "kernels", "models",
-    "tables", "testbeds",
-)  # fmt: skip
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+@cache
+def _homes() -> dict[str, str]:
+    """Public name -> the module that has it, as the imports for type checkers above say."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    return {
+        each.name: f"nashbed.{node.module}" if node.level else str(node.module)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+    }
+
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """Import a name of `__all__` when it is first used."""
-        if name in _SUBMODULES:
-            return import_module(f"nashbed.{name}")
-        if name not in _HOME:
+        if name not in __all__:
             raise AttributeError(f"module 'nashbed' has no attribute {name!r}")
-        value = getattr(import_module(_HOME[name]), name)
+        if name not in _homes():
+            return import_module(f"nashbed.{name}")
+        value = getattr(import_module(_homes()[name]), name)
         globals()[name] = value
         return value
 

@@ -117,7 +117,10 @@ def check(
 ) -> DisciplineVerdict:
     """Compile a queue discipline, send packets through it, and judge what it does with them.
 
-    A policy of shared memory has four queues, each first in, first out, served in turns.
+    With six loads of seeded random arrivals at 10 Mbit/s: every packet comes out once, those of a
+    flow in order, never is more queued than the limit, the line is never idle with a packet in the
+    queue, and the same packets fare the same again. A policy of shared memory has four queues,
+    which packets are for by their flow, each first in, first out, served in turns.
 
     Args:
         source: Its C file.

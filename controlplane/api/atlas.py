@@ -75,7 +75,15 @@ def draw(  # noqa: PLR0913 - each is a part of the question
     processes: int | None = None,
     on_step: ShowStep = show_nothing,
 ) -> Atlas:
-    """Compute a map, and write it as atlas.png, .pdf, .svg, .csv and .json.
+    """Map the equilibrium that a model predicts.
+
+    Over any two of buffer, BDP per flow, rate, base RTT and flows: which share of the flows runs
+    BBR where no flow gains by switching. Measured settings that belong on the map are marked in
+    the colour of their own equilibrium. Hatched: chance alone moves it by more than 10 % of the
+    flows, or the other model disagrees by more than 3 of 50 flows. Dotted, where that is asked:
+    the equilibrium's mix has not settled in the time that it has.
+
+    It writes atlas.png, .pdf, .svg, atlas.csv (every point) and atlas.json (what was asked).
 
     Args:
         out: The folder that they go into.
@@ -84,16 +92,16 @@ def draw(  # noqa: PLR0913 - each is a part of the question
         y: Upwards.
         rate: Bottleneck, if not an axis; None: 100mbit.
         rtt: Base RTT, if not an axis; None: 40ms.
-        buffer: In BDP, if not an axis; None: 5bdp.
+        buffer: Buffer in BDP, if not an axis; None: 5bdp.
         flows: CUBIC and BBR flows in all, if not an axis; None: 50.
         duration: How long they compete.
-        start: `together`, or `iperf3`: as published trials started.
-        window: Most that a flow has in flight; None: no limit.
-        model: Whose equilibrium it shows, one of `models.models()`.
-        other: Hatched where this one disagrees; `none`: nothing is; None: the closed form.
-        settled: Whether to dot where the mix does not settle in time; slow.
-        runs: Run directories whose equilibria are marked as well.
-        overwrite: Whether an atlas in that folder is replaced.
+        start: How they start: together, or iperf3 as in published trials.
+        window: Most that a flow has in flight, e.g. 2.7MB; None: no limit.
+        model: Whose equilibrium it shows: a name of `models.models()`.
+        other: Hatch where this model disagrees; none: do not; None: closed-form.
+        settled: Dot where the mix does not settle in time; slow.
+        runs: Also mark this run's equilibria.
+        overwrite: Replace an atlas in that folder.
         processes: How many compute; None: one for each core.
         on_step: Called after each row.
 
@@ -104,7 +112,7 @@ def draw(  # noqa: PLR0913 - each is a part of the question
     """
     folder = Path(out)
     fixed = _fixed(rate, rtt, buffer, flows)
-    axes = read_axis("--x", x, COLUMNS), read_axis("--y", y, ROWS)
+    axes = read_axis("x", x, COLUMNS), read_axis("y", y, ROWS)
     plane = replace(plane_of(*axes, fixed), **_course(duration, start, window))
     names = _models(model, other)
     check_folder(folder, overwrite)
@@ -139,10 +147,10 @@ def draw(  # noqa: PLR0913 - each is a part of the question
 def _course(duration: str | Duration, start: str, window: str | Size | None) -> JsonObject:
     """How long flows compete, how they start, and what limits their windows, in base units."""
     if start not in STARTS:
-        raise ConfigError(f"--start: {start!r} is no start; write {' or '.join(STARTS)}")
-    limit = None if window is None else quantity(Size, "--window", window).bytes
+        raise ConfigError(f"start: {start!r} is no start; write {' or '.join(STARTS)}")
+    limit = None if window is None else quantity(Size, "window", window).bytes
     return {
-        "duration_s": _positive("duration", quantity(Duration, "--duration", duration).seconds),
+        "duration_s": _positive("duration", quantity(Duration, "duration", duration).seconds),
         "start": start,
         "window_bytes": None if limit is None else _positive("window", limit),
     }
@@ -157,24 +165,24 @@ def _fixed(
     """What is fixed, in base units; a ConfigError says which option is wrong."""
     fixed: dict[str, float | None] = dict.fromkeys(("rate", "rtt", "buffer", "flows"))
     if rate is not None:
-        fixed["rate"] = _positive("rate", quantity(Rate, "--rate", rate).bps)
+        fixed["rate"] = _positive("rate", quantity(Rate, "rate", rate).bps)
     if rtt is not None:
-        fixed["rtt"] = _positive("rtt", quantity(Duration, "--rtt", rtt).seconds)
+        fixed["rtt"] = _positive("rtt", quantity(Duration, "rtt", rtt).seconds)
     if buffer is not None:
-        size = quantity(Buffer, "--buffer", buffer)
+        size = quantity(Buffer, "buffer", buffer)
         if size.unit != "bdp":
-            raise ConfigError(f"--buffer: {size}: a map has it in BDP; write e.g. 5bdp")
+            raise ConfigError(f"buffer: {size}: a map has it in BDP; write e.g. 5bdp")
         fixed["buffer"] = _positive("buffer", float(size.amount))
     if flows is not None:
         if flows < 2:
-            raise ConfigError(f"--flows: {flows}; write 2 or more, who can compete")
+            raise ConfigError(f"flows: {flows}; write 2 or more, who can compete")
         fixed["flows"] = float(flows)
     return fixed
 
 
 def _positive(option: str, value: float) -> float:
     if value <= 0:
-        raise ConfigError(f"--{option}: 0; write more than that")
+        raise ConfigError(f"{option}: 0; write more than that")
     return float(value)
 
 
@@ -182,8 +190,8 @@ def _models(model: str, other: str | None) -> tuple[str, str | None]:
     """The model of the map, and the one that it is held against."""
     if other is None:
         other = "closed-form" if model != "closed-form" else NONE
-    for option, name in (("--model", model), ("--other", other)):
-        if name not in MODELS and not (option == "--other" and name == NONE):
+    for option, name in (("model", model), ("other", other)):
+        if name not in MODELS and not (option == "other" and name == NONE):
             raise ConfigError(f"{option}: there is no model {name!r}; write {', '.join(MODELS)}")
     return model, None if other in {NONE, model} else other
 

@@ -34,10 +34,10 @@ def timestamps(
     """Read the hardware time stamps of a capture.
 
     Args:
-        capture: pcap, pcapng or ERF.
-        form: `exablaze`, `metamako`, `expcap`, or `file` (its own times); None: it is detected.
-        fcs: Bytes of a new FCS behind the trailer, 0 or 4; None: detected.
-        packets: So many of the first packets are listed.
+        capture: Capture: pcap, pcapng or ERF.
+        form: exablaze, metamako, expcap, or file (its own times); None: detected.
+        fcs: Bytes of a new FCS behind the trailer: 0 or 4; None: detected.
+        packets: List the first so many packets.
 
     Raises:
         RunError: The capture cannot be read, or mixes formats.
@@ -69,8 +69,8 @@ def rtt(
     """Draw the RTT over time from captures, by TCP time stamps.
 
     Args:
-        captures: pcap files made beside the senders.
-        out: The figure: png, pdf or svg.
+        captures: Captures made beside the senders (pcap).
+        out: Figure: png, pdf or svg.
         until_s: Only the first seconds; None: all.
 
     Returns:
@@ -92,10 +92,12 @@ def replay(capture: str | Path, scenario: ScenarioLike, out: str | Path) -> Repl
     It needs no root and reads no clock: the same capture gives the same result, to the bit.
 
     Args:
-        capture: A pcap or pcapng file of Ethernet frames. What of it is not shaped, or not as
-            captured, is in the summary's `remarks`.
-        scenario: Says rate, buffer and overhead; it has one setting.
+        capture: Capture: pcap or pcapng, Ethernet.
+        scenario: Gives rate, buffer and overhead; it has one setting.
         out: Folder for departures and postcards; an earlier replay there is replaced.
+
+    Returns:
+        What became of the packets; `remarks` say what was not shaped, or not as captured.
 
     Raises:
         ConfigError: The capture or the scenario cannot be replayed.

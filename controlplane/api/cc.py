@@ -72,6 +72,10 @@ def new(name: str, folder: str | Path = ".") -> Path:
 def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:
     """Compile a congestion control, load it if this machine can, and simulate what it does.
 
+    It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
+    a drop-tail buffer of 2 BDP: alone, with random loss, against itself, and against CUBIC.
+    Nothing of this needs root but loading it.
+
     Args:
         source: Its C file.
         on_step: Called as it goes on: what is done, steps done, steps in all.
@@ -87,14 +91,17 @@ def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:
 def conform(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:
     """Say how alike two congestion controls of a run behave where each is alone.
 
+    The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the
+    performance envelopes of both: two series of the same one score about 0.95. The run needs
+    settings in which all flows run the one, and the other.
+
     Args:
-        run: A run with settings in which all flows run the one, and the other.
+        run: The run.
         cca: A strategy of the run.
-        reference: The one that it is held against.
+        reference: The one to hold it against.
 
     Returns:
-        For each setting the share of their points (RTT and goodput over ten base RTTs) that lie in
-        the performance envelopes of both: two series of the same one score about 0.95.
+        One for each setting.
 
     Raises:
         RunError: The run has no such settings.

@@ -71,7 +71,7 @@ def build(
     Args:
         source: A release such as `6.12`, a linux-source archive, or an unpacked source tree;
             empty: 6.1, or else the newest that apt knows.
-        update: Whether a newer source of the release is built, if there is one.
+        update: Build a newer source of the release, if there is one.
         jobs: Files compiled at once; None: one for each core.
         on_step: Called as it goes on: what is done, files done, files in all (0: not known).
 

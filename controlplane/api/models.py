@@ -61,17 +61,17 @@ def competition(  # noqa: PLR0913 - each is a part of the question
     """CUBIC flows against those of one other CCA at a drop-tail bottleneck.
 
     Args:
-        rate: The bottleneck's.
-        base_rtt: Of all flows.
-        buffer: Drop-tail limit.
-        flows: In all.
+        rate: Bottleneck, e.g. 100mbit.
+        base_rtt: Base RTT of all flows, e.g. 40ms.
+        buffer: Drop-tail buffer: 5bdp, 1MB.
+        flows: Flows in all.
         second_flows: How many of them run the other CCA.
-        second: Which one that is.
+        second: The CCA beside CUBIC, e.g. bbr3, copa.
         duration: How long they compete.
         warmup: Time at the beginning that does not count.
-        cubic_start: When the CUBIC flows start.
+        cubic_start: When the CUBIC flows start, e.g. 5s: the others are first.
         second_start: When the others start.
-        window: Most that socket buffers let a flow have in flight; None: no limit.
+        window: Most that socket buffers let a flow have in flight: 2.7MB; None: no limit.
         discipline: The queue's; models describe drop-tail alone.
 
     Raises:
@@ -132,7 +132,7 @@ class AskedModel:
         Args:
             game: What is asked; None: `question` is.
             k: Part of its window that CUBIC keeps, for the model that takes it.
-            unvalidated: The fluid model answers also where our runs do not bear it out.
+            unvalidated: Answer also where our runs do not bear it out.
             question: As `competition` has it.
 
         Raises:
@@ -194,8 +194,8 @@ def predictions(
         game: As `AskedModel.predict` has it.
         every_mix: Whether every mix of as many flows is asked for, not only the game's.
         names: Which models; empty: all.
-        k: As `AskedModel.predict` has it.
-        unvalidated: As `AskedModel.predict` has it.
+        k: Part of its window that CUBIC keeps, if measured, for the model that takes it.
+        unvalidated: Answer also where our runs do not bear it out.
         on_step: Called as models answer: model, questions answered, questions in all.
         question: As `competition` has it.
 
@@ -213,7 +213,7 @@ def errors(
     """Hold models against measurements: errors of shares by buffer, and of equilibria.
 
     Args:
-        measured: A run directory, or a CSV of mixes (`tables.mixes` writes one).
+        measured: Run directory or CSV of mixes (`nashbed mixes` writes one) to compare with.
         names: Which models; empty: all.
         on_step: As `predictions` has it.
 

@@ -239,7 +239,7 @@ def start(
     Args:
         scenario: See `read_scenario`.
         testbed: See `read_testbed`; None: with `on`, the virtual one.
-        out: Folder that the run directory goes into.
+        out: Folder that run directories go into.
         on: A cluster: `local:N`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `ssh:HOSTS.txt` or a
             cluster file; None: as the testbed says, else this machine.
         private_network: Whether the cluster's network of private addresses is used without TLS.
@@ -302,10 +302,10 @@ def resume(
     on_wait: OnWait | None = None,
     say: Say = LOG.info,
 ) -> RunInProgress:
-    """Be ready to go on with a run that was stopped or killed; finished trials are kept.
+    """Be ready to go on with a run that was stopped or killed.
 
-    What one machine has begun a cluster may finish, and the other way round, where trials run in
-    virtual time.
+    Finished trials are kept. What one machine has begun a cluster may finish, and the other way
+    round, where trials run in virtual time.
 
     Args:
         path: The run directory.
@@ -348,10 +348,10 @@ def verify(
 
     Args:
         path: The run directory.
-        trials: Which ones, by id; empty: they are drawn.
-        count: How many are drawn; None: all are run again.
+        trials: Run this trial again; empty: they are drawn.
+        count: Run so many again, drawn at random; None: all.
         seed: Seed of the draw.
-        keep: A new folder, in which the repeated trials are kept; None: they are not.
+        keep: Keep the repeated trials in this new folder; None: they are not kept.
 
     Raises:
         NashbedError: It is no run, ran in real time, or cannot be repeated here; why.

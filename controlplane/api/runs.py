@@ -266,14 +266,15 @@ class Run:
         return flat_tables(self.summary)
 
     def export(
-        self, out: str | Path, suffix: str = "csv", raw: Iterable[str] = ()
+        self, out: str | Path, suffix: str = "csv", raw: Sequence[str] = ()
     ) -> dict[str, int]:
         """Write `tables` into a folder.
 
         Args:
             out: The folder; what it holds of an earlier export is replaced.
             suffix: `csv` or `parquet`.
-            raw: Tables of trials to add, all trials one below the other.
+            raw: Also export a table, raw or made (blame, harm, changes, ...): all trials, one
+                below the other.
 
         Returns:
             Table -> rows.
@@ -300,15 +301,15 @@ class Run:
         """Write one trial as a file that others' tools read.
 
         Args:
-            trial: Its name; None: the only valid one.
+            trial: Which trial; None: the only valid one.
             form: `perfetto`, `qlog`, `int-xd` or `pcapng`.
             out: The file, for qlog the folder; None: in `traces/` of the run directory. What is
                 there of an earlier export is replaced.
-            flows: Only these flows, by number: `[0, 3, 4]`, or `"0,3-4"`.
+            flows: Only these flows, by number: `[0, 3, 4]`, or `0,3-4`.
             begin_s: Only what reached the bottleneck, or was sampled, from then on, in seconds
                 after the trial's t0.
             end_s: And before then.
-            invalid: Whether the trial may be invalid.
+            invalid: Even if the trial is invalid.
             progress: Is told what is read, and how many rows of how many; None: nobody is.
 
         Returns:
@@ -335,7 +336,7 @@ class Run:
 
         Args:
             out: Where; None: `report/` in the run directory.
-            formats: html (the page, and its figures as SVG), png, pdf, svg; None: html.
+            formats: html (the page, its figures as SVG), png, pdf or svg; None: html.
             on_step: Is told which figure of how many is drawn.
 
         Returns:
@@ -363,7 +364,7 @@ class Run:
         then on this process gives back to the system what it frees, where the C library can.
 
         Args:
-            port: The port; 0: any that is free.
+            port: Its port; 0: any that is free.
 
         Raises:
             HostError: The port cannot be had.
@@ -401,10 +402,10 @@ def compare(
     """Say what differs between two runs, and where by more than chance.
 
     Args:
-        first: A run, or its directory.
+        first: Run directory (results/...), or an open run.
         second: Another one.
         setting: Only this setting of the first run, by its label.
-        against: It is compared with this one of the second run; None: with its like.
+        against: Compare it with this setting of the second run; None: with its like.
 
     Raises:
         RunError: There is no such setting, or they have none in common.

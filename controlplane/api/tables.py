@@ -72,11 +72,14 @@ class Equilibria:
 
 
 def mixes(runs: Sequence[RunLike], out: str | Path | None = None) -> MixTable:
-    """The measured mixes of runs: of cubic and one other CCA, the means over valid trials.
+    """The measured mixes of runs, as a table for `models.errors`.
+
+    Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
+    with its starts. docs/reference/exported-tables.md describes the columns.
 
     Args:
-        runs: Runs, or their directories.
-        out: A CSV file for `models.errors`, which is replaced; None: none is written.
+        runs: Run directories (results/...), or open runs.
+        out: The CSV file, which is replaced; None: none is written.
 
     Raises:
         RunError: There is no such mix, or the file cannot be written.
@@ -102,13 +105,16 @@ def equilibria(
 ) -> Equilibria:
     """The equilibria of runs, in CUBIC flows, held against published ones.
 
-    Where a table and a run have the same setting of the same source, the later one counts.
+    Each row is the equilibrium of one setting in CUBIC flows, with its 95 % interval, whether that
+    is closed, and whether the mixes that decide had settled. Where a table and a run have the same
+    setting of the same source, the later one counts. docs/reference/exported-tables.md
+    describes the columns.
 
     Args:
-        sources: Runs, their directories, and tables that this function wrote (.csv).
-        fluid: Whether the fluid model's rows for every setting of the runs are added.
-        out: A CSV file for the rows, which is replaced; None: none is written.
-        plate: A figure with a panel for each rate and base RTT: .png, .pdf, .svg; None: none.
+        sources: Run directories, finished or not, and tables that this wrote (.csv).
+        fluid: Add the fluid model's rows for every setting of the runs.
+        out: Write all rows into this CSV file, which is replaced; None: none is written.
+        plate: Draw a panel for each rate and base RTT: .png, .pdf, .svg; None: none is drawn.
         on_step: Called as the fluid model answers.
 
     Raises:

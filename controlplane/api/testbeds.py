@@ -76,12 +76,14 @@ def calibrate(  # noqa: PLR0913 - each is a part of the question
 
     Args:
         testbed: See `read_testbed`.
-        rates: Bottleneck rates to check; empty: the testbed's capacity and a tenth of it.
-        base_rtts: Base RTTs to check; empty: 5, 20, 40 and 100 ms.
-        load: `own`, `testpmd`, `pktgen[:HOST[:PORT]]`, or `auto`, which chooses by the rate.
-        out: The certificate; None: beside the testbed's file.
-        keep: A new folder, in which the log and raw measurements are kept; None: they are not.
-        capacity: Whether the capacity is measured (15 min more).
+        rates: Bottleneck rate to check; empty: the testbed's capacity and a tenth of it.
+        base_rtts: Base RTT to check; empty: 5, 20, 40 and 100 ms.
+        load: own, testpmd, pktgen[:HOST[:PORT]] (a running Pktgen-DPDK's Lua socket), or auto:
+            chosen by the rate.
+        out: The certificate; None: TESTBED.certificate.json.
+        keep: Keep the log and raw measurements in this new folder; None: they are not kept.
+        capacity: Measure the total rate at which every gate passes and shares are those of two
+            lanes (15 min more).
         on_wait: As `start` has it.
         on_step: Called before each measurement: what, measurements done, measurements in all.
         say: Tells a person something in one line, which is logged anyway; None: nobody follows.

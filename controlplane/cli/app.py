@@ -24,7 +24,7 @@ root = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-DASK = ("cluster", "distributed")
+HIDDEN = {"schema"}
 
 
 class LazyCommand(TyperCommand):
@@ -34,26 +34,16 @@ class LazyCommand(TyperCommand):
         name: Its name on the command line.
         module: The module of this package whose `app` has it.
         summary: The first line of its help.
-        hidden: Whether `--help` leaves it out.
-        needs: The extra, and a module of it, without which it cannot be imported.
     """
 
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        summary: str,
-        hidden: bool = False,
-        needs: tuple[str, str] | None = None,
-    ) -> None:
-        super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        super().__init__(name, help=summary, hidden=name in HIDDEN, rich_markup_mode=None)
         self.module = module
-        self._needs = needs
 
     def load(self) -> Any:
         """Import the command: one of the module's, or all of them where they are a group."""
-        if self._needs:
-            need_extra(*self._needs)
+        if self.module == "cluster":
+            need_extra("cluster", "distributed")
         module = import_module(f".{self.module}", __package__)
         group = get_group(module.app)
         return group if group.name == self.name else group.commands[str(self.name)]
@@ -65,67 +55,37 @@ class LazyCommand(TyperCommand):
         return self.load().make_context(info_name, args, parent, **extra)
 
 
-COMMANDS = (
-    LazyCommand("run", "run", "Run every trial of a scenario, and show the results."),
-    LazyCommand("resume", "run", "Finish a run that was stopped or killed."),
-    LazyCommand("validate", "plan", "Check a scenario and a testbed file; touches nothing."),
-    LazyCommand("plan", "plan", "Show what a run would do, and the time and disk it needs."),
-    LazyCommand("report", "results", "Build the report of a run again."),
-    LazyCommand("explore", "explore", "Open a run in the browser, down to single packets."),
-    LazyCommand("ne", "results", "Show the Nash equilibria of a run."),
-    LazyCommand("replay", "captures", "Put a capture through the bottleneck in virtual time."),
-    LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),
-    LazyCommand("targets", "targets", "Show what each target can do."),
-    LazyCommand(
-        "schema", "schema", "Write the JSON schemas of scenario, testbed and cluster files.", True
-    ),
-    LazyCommand(
-        "model", "model", "Predict throughputs and equilibria by all models, or test the models."
-    ),
-    LazyCommand("atlas", "atlas", "Map the equilibrium that a model predicts."),
-    LazyCommand("calibrate", "calibrate", "Measure whether a testbed does what it is asked to."),
-    LazyCommand(
-        "verify", "verify", "Run trials of a virtual run again: they must be equal to the bit."
-    ),
-    LazyCommand(
-        "compare", "results", "Show what differs between two runs, and where by more than chance."
-    ),
-    LazyCommand(
-        "export", "results", "Write tables of a run, or one trial for Perfetto, qlog or Wireshark."
-    ),
-    LazyCommand(
-        "mixes",
-        "results",
-        "Write the measured mixes of runs as a table for `nashbed model --against`.",
-    ),
-    LazyCommand(
-        "equilibria",
-        "equilibria",
-        "Write the equilibria of runs as a table, and hold them against published ones.",
-    ),
-    LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
-    LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
-    LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),
-    LazyCommand(
-        "cc", "cc", "Congestion controls in one C file: list, write, check and compare them."
-    ),
-    LazyCommand(
-        "aqm", "aqm", "Queue disciplines: list ours, write and check your own in one C file."
-    ),
-    LazyCommand(
-        "worker",
-        "cluster",
-        "Run trials for others on this machine, until stopped.",
-        needs=DASK,
-    ),
-    LazyCommand(
-        "scheduler",
-        "cluster",
-        "Run a Dask scheduler on this machine, until stopped.",
-        needs=DASK,
-    ),
-    LazyCommand("bench", "bench", "Measure speed and memory of this installation."),
-)
+TABLE = """
+run        run        Run every trial of a scenario, and show the results.
+resume     run        Finish a run that was stopped or killed.
+validate   plan       Check a scenario and a testbed file; touches nothing.
+plan       plan       Show what a run would do, and the time and disk it needs.
+report     results    Build the report of a run again.
+explore    explore    Open a run in the browser, down to single packets.
+ne         results    Show the Nash equilibria of a run.
+replay     captures   Put a capture through the bottleneck in virtual time.
+doctor     doctor     Show what is installed, what is skipped, and how to get it.
+targets    targets    Show what each target can do.
+schema     schema     Write the JSON schemas of scenario, testbed and cluster files.
+model      model      Predict throughputs and equilibria by all models, or test the models.
+atlas      atlas      Map the equilibrium that a model predicts.
+calibrate  calibrate  Measure whether a testbed does what it is asked to.
+verify     verify     Run trials of a virtual run again: they must be equal to the bit.
+compare    results    Show what differs between two runs, and where by more than chance.
+export     results    Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
+mixes      results    Write the measured mixes of runs as a table for `nashbed model --against`.
+equilibria equilibria Write the equilibria of runs as a table, and hold them against published ones.
+rtt        captures   Draw the RTT over time from captures, by TCP time stamps.
+timestamps captures   Show the hardware time stamps of a capture.
+kernel     kernel     Build the kernel for virtual time, or list those there are.
+cc         cc         Congestion controls in one C file: list, write, check and compare them.
+aqm        aqm        Queue disciplines: list ours, write and check your own in one C file.
+worker     cluster    Run trials for others on this machine, until stopped.
+scheduler  cluster    Run a Dask scheduler on this machine, until stopped.
+bench      bench      Measure speed and memory of this installation.
+"""
+"""Name on the command line, module of this package whose `app` has it, first line of its help."""
+COMMANDS = tuple(LazyCommand(*line.split(maxsplit=2)) for line in TABLE.strip().splitlines())
 
 
 @root.callback()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
 from nashbed import aqm
 from nashbed.aqm import (
     CHECKS,
@@ -16,18 +14,18 @@ from nashbed.aqm import (
     ShippedDiscipline,
     written,
 )
-from rich.table import Table
 
 from ..contract.errors import EXIT_CONFIG, EXIT_OK
 from ..contract.model import JsonAnswer
-from .console import as_text, step_display
-from .options import AsJson, CSource, NewName, WrittenFile, answer, new_app
+from .api_command import Call, command
+from .console import as_text, new_table
+from .options import AsJson, answer, new_app
 
 EPILOG = """Example: nashbed aqm new mine; nashbed aqm check mine.c; then `discipline: ./mine.c`
 in the bottleneck of a scenario beside it, and nashbed run the scenario."""
 REPEATABLE = "repeatability"
 EVERY_CHECK = (*CHECKS, REPEATABLE)
-COLUMNS = ("load", "left", "dropped", "marked", "mean delay", "verdict")
+COLUMNS = ("load", ">left", ">dropped", ">marked", ">mean delay", "verdict")
 app = new_app(
     "aqm",
     help="Queue disciplines: list ours, write and check your own in one C file.",
@@ -78,34 +76,20 @@ def list_disciplines(as_json: AsJson = False) -> int:
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed aqm new mine")
-def new(
-    name: NewName,
-    memory: Annotated[
-        bool, typer.Option("--memory", help="A policy of the memory that queues share.")
-    ] = False,
-    as_json: AsJson = False,
-) -> int:
+@command(app, "aqm.new", examples="Example: nashbed aqm new mine", folder=None)
+def new(write: Call, as_json: AsJson = False) -> int:
     """Write NAME.c in this folder: a small queue discipline that works, to be changed."""
-    path = aqm.new(name, memory=memory)
-    header = f"{aqm.HEADERS}/{'memory' if memory else 'aqm'}.h"
+    path = write()
+    header = f"{aqm.HEADERS}/{'memory' if write.given['memory'] else 'aqm'}.h"
     text = f"wrote {path}; it includes {header}; try: nashbed aqm check {path}"
-    answer(WrittenFile(file=str(path)), as_json, text)
+    answer({"ok": True, "file": str(path)}, as_json, text)
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed aqm check mine.c --json")
-def check(source: CSource, as_json: AsJson = False) -> int:
-    """Compile a queue discipline, send packets through it, and judge what it does with them.
-
-    A policy of shared memory is tried with four queues, which packets are for by their flow.
-
-    With six loads of seeded random arrivals at 10 Mbit/s: every packet comes out once, those of a
-    flow in order, never is more queued than the limit, the line is never idle with a packet in the
-    queue, and the same packets fare the same again.
-    """
-    with step_display() as show:
-        verdict = aqm.check(source, show)
+@command(app, "aqm.check", examples="Example: nashbed aqm check mine.c --json", seed=None)
+def check(check: Call, as_json: AsJson = False) -> int:
+    """Compile a queue discipline, send packets through it, and judge what it does with them."""
+    verdict = check()
     answer(_checked(verdict), as_json, "" if as_json else verdict_text(verdict))
     return EXIT_OK if verdict.ok else EXIT_CONFIG
 
@@ -125,9 +109,7 @@ def list_text(said: DisciplinesAnswer) -> str:
 
 
 def _listed(title: str, all_of: Sequence[ShippedDiscipline]) -> str:
-    table = Table(title=title)
-    for name in ("name", "what", "parameters"):
-        table.add_column(name)
+    table = new_table(title, "name", "what", "parameters")
     for each in all_of:
         parameters = (
             name if default is None else f"{name} {default}"
@@ -146,9 +128,7 @@ def verdict_text(verdict: DisciplineVerdict) -> str:
         f"{written(each.kind, each.min)} to {written(each.kind, each.max)})"
         for each in about.parameters
     ]
-    table = Table(title=f"what {own.name} does")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("load", "verdict") else "right")
+    table = new_table(f"what {own.name} does", *COLUMNS)
     for each in verdict.loads:
         table.add_row(*_cells(each))
     wrong = [

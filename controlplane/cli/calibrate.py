@@ -3,110 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
-from nashbed import testbeds
-from nashbed.files import quantity
 from nashbed.testbeds import Certificate
-from rich.table import Table
 
 from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
-from ..contract.model import ContractModel
-from ..contract.units import Duration, Rate
-from .console import as_text, step_display
+from .api_command import Call, command
+from .console import as_text, new_table
 from .options import AsJson, answer, new_app
-from .where import Wait, say, waiting
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
 app = new_app()
 
 
-class _WrittenCertificate(ContractModel):
-    """The beginning of what `nashbed calibrate` answers.
-
-    Attributes:
-        ok: Whether all checks passed.
-        certificate: The file.
-    """
-
-    ok: bool
-    certificate: str
-
-
-class CalibrateAnswer(Certificate, _WrittenCertificate):
-    """What `nashbed calibrate` answers: the certificate, and where it is."""
-
-
-@app.command(epilog=EPILOG)
-def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
-    testbed: Annotated[
-        str, typer.Argument(help="Testbed file, or the name of one in configs/testbeds/.")
-    ],
-    rate: Annotated[
-        list[str] | None,
-        typer.Option("--rate", help="Bottleneck rate to check; repeatable. Default: the testbed's "
-                     "capacity and a tenth of it."),
-    ] = None,
-    rtt: Annotated[
-        list[str] | None,
-        typer.Option("--rtt", help="Base RTT to check; repeatable. Default: 5, 20, 40, 100 ms."),
-    ] = None,
-    load: Annotated[
-        str,
-        typer.Option(
-            metavar="GENERATOR",
-            help="own, testpmd, pktgen[:HOST[:PORT]] (a running Pktgen-DPDK's Lua socket), or "
-            "auto: chosen by the rate.",
-        ),
-    ] = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The certificate. Default: TESTBED.certificate.json."),
-    ] = None,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", help="Keep the log and raw measurements here.")
-    ] = None,
-    capacity: Annotated[
-        bool,
-        typer.Option(help="Measure the total rate at which every gate passes "
-            "and shares are those of two lanes (15 min more)."),
-    ] = True,
-    wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:  # fmt: skip
+@command(
+    app,
+    "testbeds.calibrate",
+    examples=EPILOG,
+    testbed=typer.Argument(help="Testbed file, or the name of one in configs/testbeds/."),
+    rates=typer.Option("--rate"),
+    base_rtts=typer.Option("--rtt"),
+    load=typer.Option(metavar="GENERATOR"),
+)
+def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
     """Measure whether a testbed does what it is asked to.
 
     Rate, drop point, base RTT, queues and telemetry are checked, and written to a certificate.
     Then its capacity is measured, for runs whose testbed file states none. The exit code is 20
     when a bound was missed; the certificate says which.
     """
-    with waiting(wait) as on_wait, step_display() as show_step:
-        made = testbeds.calibrate(
-            testbed,
-            rates=[quantity(Rate, "--rate", text) for text in rate or ()],
-            base_rtts=[quantity(Duration, "--rtt", text) for text in rtt or ()],
-            load=load,
-            out=out,
-            keep=keep,
-            capacity=capacity,
-            on_wait=on_wait,
-            on_step=show_step,
-            say=say,
-        )
+    made = calibrate()
     certificate, place = made.certificate, made.path
-    said = CalibrateAnswer(ok=certificate.passed, certificate=str(place), **dict(certificate))
+    said = {"ok": certificate.passed, "certificate": str(place), **certificate.model_dump()}
     answer(said, as_json, certificate_text(certificate, place))
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
 
 
 def certificate_text(certificate: Certificate, place: Path) -> str:
     """The verdicts as a table."""
-    table = Table(title=f"{certificate.testbed}: {certificate.created_utc}")
-    for name in ("", "check", "at", "error", "allowed", "measured"):
-        table.add_column(name, justify="right" if name in ("error", "allowed") else "left")
+    columns = ("", "check", "at", ">error", ">allowed", "measured")
+    table = new_table(f"{certificate.testbed}: {certificate.created_utc}", *columns)
     for each in certificate.checks:
         table.add_row(
             "met" if each.passed else "MISSED",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from nashbed import cc
 from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
-from rich.table import Table
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
-from .console import as_text, step_display
-from .options import AsJson, CSource, NewName, RunFolder, WrittenFile, answer, new_app
+from .api_command import Call, command
+from .console import as_text, new_table
+from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
@@ -40,94 +39,50 @@ app = new_app(
 )
 
 
-class CcasAnswer(JsonAnswer):
-    """What `nashbed cc list` answers.
-
-    Attributes:
-        ok: True.
-        controls: The CCAs that nashbed brings along.
-    """
-
-    ok: bool = True
-    controls: tuple[ShippedCca, ...]
-
-
-class CheckedCca(JsonAnswer):
-    """What `nashbed cc check` answers: `CcaVerdict` says what each is.
-
-    Attributes:
-        ok: True: it compiles, and sends.
-        name: The CCA's name.
-        digest: SHA-256 of its sources.
-        object_from: What made its eBPF object.
-        loads: Whether this machine's kernel takes it; null: that was not tried.
-        skipped: Why something was not tried.
-        paths: What it does on each path.
-    """
-
-    ok: bool = True
-    name: str
-    digest: str
-    object_from: str
-    loads: bool | None
-    skipped: str
-    paths: tuple[CcaBehaviour, ...]
-
-
 @app.command("list", epilog="Example: nashbed cc list --json")
 def list_ccas(as_json: AsJson = False) -> int:
     """List the congestion controls that nashbed brings along, and how they are had here."""
     ccas = cc.shipped()
-    said = CcasAnswer(controls=ccas)
-    answer(said, as_json, "" if as_json else list_text(ccas))
+    answer({"ok": True, "controls": ccas}, as_json, "" if as_json else list_text(ccas))
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc new mycc")
-def new(name: NewName, as_json: AsJson = False) -> int:
+@command(app, "cc.new", examples="Example: nashbed cc new mycc", folder=None)
+def new(write: Call, as_json: AsJson = False) -> int:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
-    path = cc.new(name)
+    path = write()
     text = f"wrote {path}; it includes {cc.TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer(WrittenFile(file=str(path)), as_json, text)
+    answer({"ok": True, "file": str(path)}, as_json, text)
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc check mycc.c --json")
-def check(source: CSource, as_json: AsJson = False) -> int:
-    """Compile a congestion control, load it if this machine can, and show what it does.
-
-    It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
-    a drop-tail buffer of 2 BDP: alone, with random loss, against itself, and against CUBIC.
-    Nothing of this needs root but loading it.
-    """
-    with step_display() as show:
-        verdict = cc.check(source, show)
-    said = CheckedCca(
-        name=verdict.cca.name,
-        digest=verdict.cca.digest,
-        object_from=verdict.object_from,
-        loads=verdict.loads,
-        skipped=verdict.skipped,
-        paths=verdict.behaviour,
-    )
+@command(app, "cc.check", examples="Example: nashbed cc check mycc.c --json")
+def check(check: Call, as_json: AsJson = False) -> int:
+    """Compile a congestion control, load it if this machine can, and show what it does."""
+    verdict = check()
+    said = {
+        "ok": True,
+        "name": verdict.cca.name,
+        "digest": verdict.cca.digest,
+        "object_from": verdict.object_from,
+        "loads": verdict.loads,
+        "skipped": verdict.skipped,
+        "paths": verdict.behaviour,
+    }
     answer(said, as_json, "" if as_json else verdict_text(verdict))
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr")
-def conform(
-    run_dir: RunFolder,
-    control: Annotated[str, typer.Argument(help="A strategy of the run.")],
-    reference: Annotated[str, typer.Option("--to", help="The one to hold it against.")] = "bbr",
-    as_json: AsJson = False,
-) -> int:
-    """Show how alike two congestion controls of a run behave where each is alone.
-
-    The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the
-    performance envelopes of both: two series of the same one score about 0.95. The run needs
-    settings in which all flows run the one, and the other.
-    """
-    found = cc.conform(run_dir, control, reference)
+@command(
+    app,
+    "cc.conform",
+    examples="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr",
+    cca=typer.Argument(metavar="CONTROL"),
+    reference=typer.Option("--to"),
+)
+def conform(conform: Call, as_json: AsJson = False) -> int:
+    """Show how alike two congestion controls of a run behave where each is alone."""
+    found = conform()
     text = "" if as_json else conformance_text(found)
     answer([each.model_dump() for each in found], as_json, text)
     return EXIT_OK
@@ -135,9 +90,8 @@ def conform(
 
 def list_text(ccas: Sequence[ShippedCca]) -> str:
     """The CCAs that nashbed brings along."""
-    table = Table(title="congestion controls of nashbed (hosts/cc)")
-    for name in ("name", "what", "in real time", "in virtual time"):
-        table.add_column(name)
+    columns = ("name", "what", "in real time", "in virtual time")
+    table = new_table("congestion controls of nashbed (hosts/cc)", *columns)
     for cca in ccas:
         table.add_row(cca.name, cca.title, cca.real_time, cca.virtual_time)
     more = "by name: strategies: [cubic, bbr3]; of your own: strategies: [cubic, ./mycc.c]"
@@ -147,9 +101,8 @@ def list_text(ccas: Sequence[ShippedCca]) -> str:
 def conformance_text(found: Sequence[Conformance]) -> str:
     """How alike two CCAs behave, a row for each setting."""
     first = found[0]
-    table = Table(title=f"{first.cca} held against {first.reference}")
-    for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
-        table.add_column(name, justify="left" if name == "setting" else "right")
+    columns = ("setting", ">points", ">median RTT (ms)", ">median goodput (Mbit/s)", ">score")
+    table = new_table(f"{first.cca} held against {first.reference}", *columns)
     for each in found:
         table.add_row(
             each.setting,
@@ -168,9 +121,7 @@ def verdict_text(verdict: CcaVerdict) -> str:
     lines.append(
         "this kernel's verifier takes it" if verdict.loads else f"not loaded: {verdict.skipped}"
     )
-    table = Table(title=f"what {cca.name} does")
-    for name in COLUMNS:
-        table.add_column(name, justify="right")
+    table = new_table(f"what {cca.name} does", *(f">{name}" for name in COLUMNS))
     for behaviour in verdict.behaviour:
         table.add_row(*_cells(behaviour))
     return "\n".join([*lines, as_text(table) + LEGEND])

@@ -17,6 +17,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 WIDTH = 110
 
@@ -26,6 +27,21 @@ def as_text(what: RenderableType, width: int = WIDTH) -> str:
     target = io.StringIO()
     Console(file=target, width=width, force_terminal=False).print(what)
     return target.getvalue()
+
+
+def new_table(title: str, *columns: str) -> Table:
+    """A table.
+
+    Args:
+        title: Its title.
+        columns: Names of columns; `>` before one: set to the right; `|`: never broken into lines.
+    """
+    table = Table(title=title)
+    for each in columns:
+        name = each.lstrip(">|")
+        marks = each.removesuffix(name)
+        table.add_column(name, justify="right" if ">" in marks else "left", no_wrap="|" in marks)
+    return table
 
 
 def duration_text(seconds: float) -> str:

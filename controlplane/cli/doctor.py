@@ -9,23 +9,7 @@ import typer
 from nashbed.doctor import DoctorCheck, clean_up, examine, examine_switch
 
 from ..contract.errors import EXIT_HOST, EXIT_OK, EXIT_TARGET
-from ..contract.model import JsonAnswer
 from .options import AsJson, answer, new_app
-
-
-class DoctorAnswer(JsonAnswer):
-    """What `nashbed doctor` answers.
-
-    Attributes:
-        ok: Whether a run is possible.
-        checks: Everything that was looked for.
-        removed: What was cleaned up.
-    """
-
-    ok: bool
-    checks: tuple[DoctorCheck, ...]
-    removed: tuple[str, ...]
-
 
 app = new_app()
 
@@ -48,7 +32,7 @@ def doctor(
     removed = clean_up() if clean else []
     checks = examine_switch(testbed) if testbed else examine()
     ready = all(check.ok or not check.needed for check in checks)
-    said = DoctorAnswer(ok=ready, checks=tuple(checks), removed=tuple(removed))
+    said = {"ok": ready, "checks": checks, "removed": removed}
     answer(said, as_json, doctor_text(checks, removed))
     if ready:
         return EXIT_OK

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from .console import as_text
+from .console import as_text, new_table
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.equivalence import EquivalenceAnswer, ShareEquivalence
@@ -36,14 +36,11 @@ def equivalence_text(runs: EquivalenceAnswer) -> str:
 
 def _table(runs: EquivalenceAnswer) -> Table:
     points = f"{100 * runs.margin:g}"
-    table = Table(title=f"Shares of the throughput in per cent: alike within {points} points?")
-    table.add_column("setting", no_wrap=True)
-    table.add_column("share of, mix")
-    for name in ("first", "second", "difference"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(_scale(points), no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("trials\n(needs)", justify="right", no_wrap=True)
+    table = new_table(
+        f"Shares of the throughput in per cent: alike within {points} points?",
+        *("|setting", "share of, mix", ">|first", ">|second", ">|difference"),
+        *(f"|{_scale(points)}", "|verdict", ">|trials\n(needs)"),
+    )
     for setting, group in groupby(runs.cells, key=_setting):
         table.add_section()
         for i, each in enumerate(group):

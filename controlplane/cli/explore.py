@@ -8,15 +8,22 @@ from typing import Annotated
 import typer
 
 from ..contract.errors import EXIT_OK
-from .options import RunFolder, new_app
+from .api_command import Call, command
+from .options import new_app
 
 app = new_app()
 
 
-@app.command(epilog="Example: nashbed explore results/20260101T120000Z-quickstart")
+@command(
+    app,
+    "runs.open_run",
+    "runs.Run.explore",
+    examples="Example: nashbed explore results/20260101T120000Z-quickstart",
+    port=typer.Option(min=0, max=65535),
+)
 def explore(
-    run_dir: RunFolder,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 0,
+    open_run: Call,
+    explore: Call,
     view: Annotated[
         str, typer.Option("--view", help="What a link to a view has behind its #.")
     ] = "",
@@ -26,9 +33,7 @@ def explore(
     It serves a page on loopback until Ctrl-C. The address that it writes has a random token: only
     who knows it gets in. docs/explanation/explorer.md says what is shown.
     """
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
-
-    with open_run(run_dir).explore(port) as server:
+    with explore(open_run()) as server:
         sys.stdout.write(server.address + (f"#{view.removeprefix('#')}" if view else "") + "\n")
         sys.stdout.flush()
         sys.stderr.write("open this address in a browser; Ctrl-C ends the explorer\n")

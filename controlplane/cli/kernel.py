@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
 import typer
 from nashbed import kernels
-from nashbed.kernels import BuiltKernel
 from nashbed.steps import ShowStep
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
+from .api_command import Call, command
 from .console import duration_text
 from .options import AsJson, answer, new_app
 
@@ -27,74 +25,6 @@ app = new_app(
     epilog="Example: nashbed kernel build 6.12",
     no_args_is_help=True,
 )
-
-
-class KernelAnswer(JsonAnswer):
-    """What `nashbed kernel build` answers.
-
-    Attributes:
-        ok: True.
-        built_now: Whether it was not there before.
-        kernel: The kernel.
-    """
-
-    ok: bool = True
-    built_now: bool
-    kernel: BuiltKernel
-
-
-class KernelsAnswer(JsonAnswer):
-    """What `nashbed kernel list` answers.
-
-    Attributes:
-        ok: True.
-        kernels: The kernels that are built.
-    """
-
-    ok: bool = True
-    kernels: tuple[BuiltKernel, ...]
-
-
-@app.callback()
-def _commands() -> None:
-    """Build the kernel for virtual time, or list those there are."""
-
-
-@app.command(epilog="Example: nashbed kernel build 6.12")
-def build(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A release such as 6.12, a linux-source archive, or an unpacked source tree.",
-            show_default="6.1, or else the newest that apt knows",
-        ),
-    ] = "",
-    update: Annotated[
-        bool, typer.Option("--update", help="Build a newer source of the release, if there is one.")
-    ] = False,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="Files compiled at once; 0: one per core.")
-    ] = 0,
-    as_json: AsJson = False,
-) -> int:
-    """Build a kernel, unless it is built already."""
-    started = time.monotonic()
-    with build_display() as show:
-        kernel, is_new = kernels.build(source, update=update, jobs=jobs, on_step=show)
-    taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
-    text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
-    answer(KernelAnswer(built_now=is_new, kernel=kernel), as_json, text)
-    return EXIT_OK
-
-
-@app.command("list", epilog="Example: nashbed kernel list --json")
-def list_kernels(as_json: AsJson = False) -> int:
-    """List the kernels that are built."""
-    built = kernels.built()
-    lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in built]
-    text = "\n".join(lines) or f"none in {kernels.folder()}; run `make virtual`"
-    answer(KernelsAnswer(kernels=built), as_json, text)
-    return EXIT_OK
 
 
 @contextmanager
@@ -132,3 +62,36 @@ class _Lines:
         self._last, self._said_s = what, now
         files = f": {done} of about {total} files" if total else ""
         self._console.print(f"kernel: {what}{files}", highlight=False, soft_wrap=True)
+
+
+@app.callback()
+def _commands() -> None:
+    """Build the kernel for virtual time, or list those there are."""
+
+
+@command(
+    app,
+    "kernels.build",
+    examples="Example: nashbed kernel build 6.12",
+    display=build_display,
+    source=typer.Argument(),
+    jobs=typer.Option("--jobs", "-j", min=0),
+)
+def build(build: Call, as_json: AsJson = False) -> int:
+    """Build a kernel, unless it is built already."""
+    started = time.monotonic()
+    kernel, is_new = build()
+    taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
+    text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
+    answer({"ok": True, "built_now": is_new, "kernel": kernel}, as_json, text)
+    return EXIT_OK
+
+
+@app.command("list", epilog="Example: nashbed kernel list --json")
+def list_kernels(as_json: AsJson = False) -> int:
+    """List the kernels that are built."""
+    built = kernels.built()
+    lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in built]
+    text = "\n".join(lines) or f"none in {kernels.folder()}; run `make virtual`"
+    answer({"ok": True, "kernels": built}, as_json, text)
+    return EXIT_OK

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from nashbed.files import quantity
-from rich.table import Table
 
-from ..contract.disciplines import DROPTAIL
 from ..contract.errors import EXIT_OK, ConfigError
-from ..contract.model import JsonObject
-from ..contract.units import Buffer, Duration, Rate, counted
-from .console import as_text, question_display
+from ..contract.units import counted
+from .api_command import Call, command
+from .console import as_text, new_table, question_display
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
-    from nashbed.analysis.models import Competition
     from nashbed.analysis.models.accuracy import Accuracy, BandAccuracy
     from nashbed.analysis.models.answers import (
         ErrorsAnswer,
@@ -55,46 +50,25 @@ INNER = (
 app = new_app()
 
 
-@app.command(epilog=EXAMPLES)
-def model(  # noqa: PLR0913, PLR0917 - one argument for each option
-    rate: Annotated[str | None, typer.Option(help="Bottleneck, e.g. 100mbit.")] = None,
-    rtt: Annotated[str | None, typer.Option(help="Base RTT of all flows, e.g. 40ms.")] = None,
-    buffer: Annotated[str | None, typer.Option(help="Drop-tail buffer: 5bdp, 1MB.")] = None,
-    flows: Annotated[int | None, typer.Option(help="CUBIC and BBR flows in all.")] = None,
-    bbr: Annotated[int | None, typer.Option(help="How many run BBR; left out: all mixes.")] = None,
-    k: Annotated[
-        float | None, typer.Option(help="Part of its window that CUBIC keeps, if measured.")
-    ] = None,
-    duration: Annotated[
-        str | None, typer.Option(help="How long they compete.", show_default="120s")
-    ] = None,
-    warmup: Annotated[
-        str | None, typer.Option(help="Time at the beginning that does not count.")
-    ] = None,
-    cubic_start: Annotated[
-        str | None, typer.Option(help="When the CUBIC flows start, e.g. 5s: BBR is first.")
-    ] = None,
-    bbr_start: Annotated[str | None, typer.Option(help="When the BBR flows start.")] = None,
-    window: Annotated[
-        str | None, typer.Option(help="Most that socket buffers let a flow have in flight: 2.7MB.")
-    ] = None,
-    second: Annotated[
-        str | None, typer.Option(help="Congestion control in place of BBR, e.g. bbr3, copa.")
-    ] = None,
-    discipline: Annotated[
-        str | None, typer.Option(help="The queue's; models know drop-tail alone.")
-    ] = None,
-    unvalidated: Annotated[
-        bool, typer.Option("--unvalidated", help="Answer also where our runs do not bear it out.")
-    ] = False,
-    model: Annotated[
-        list[str] | None, typer.Option(help="Ask this model alone; may be given again.")
-    ] = None,
-    against: Annotated[
-        Path | None, typer.Option(help="Errors against a run directory or a CSV of mixes.")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+@command(
+    app,
+    "models.competition",
+    "models.predictions",
+    "models.errors",
+    examples=EXAMPLES,
+    display=question_display,
+    rate=typer.Option(None),
+    base_rtt=typer.Option(None, "--rtt"),
+    buffer=typer.Option(None),
+    flows=typer.Option(None),
+    second_flows=typer.Option(None, "--bbr", help="How many run BBR; left out: all mixes."),
+    second_start=typer.Option("0s", "--bbr-start"),
+    names=typer.Option("--model", help="Ask this model alone."),
+    measured=typer.Option(None, "--against"),
+    game=None,
+    every_mix=None,
+)
+def model(competition: Call, predictions: Call, errors: Call, as_json: AsJson = False) -> int:
     """Predict throughputs and equilibria by all models, or test the models.
 
     With --against, their predictions are compared with measurements.
@@ -103,85 +77,24 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     formulas: published ones (Ware 2019, Mishra 2022) are of the long run, and refuse what they are
     not valid for. A range is over the fluid model's seeds.
     """
-    setting = {"--rate": rate, "--rtt": rtt, "--buffer": buffer, "--flows": flows}
-    course = {
-        "--duration": duration, "--warmup": warmup, "--cubic-start": cubic_start,
-        "--bbr-start": bbr_start, "--window": window, "--discipline": discipline,
-    }  # fmt: skip
-    if against is not None:
-        others = {"--second": second, "--unvalidated": unvalidated or None}
-        _only_against({**setting, "--bbr": bbr, "--k": k, **others, **course})
-        return _hold_against(against, model or [], as_json)
-    missing = [name for name, value in setting.items() if value is None]
+    if "measured" in errors.given:
+        if given := [
+            *competition.typed,
+            *(each for each in predictions.typed if each != "--model"),
+        ]:
+            raise ConfigError(
+                f"{', '.join(given)}: --against takes its settings from what it reads"
+            )
+        held = errors()
+        answer(held, as_json, errors_text(held))
+        return EXIT_OK
+    needed = ("rate", "base_rtt", "buffer", "flows")
+    missing = [competition.written[each] for each in needed if each not in competition.given]
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
-    known = {name: str(value) for name, value in setting.items()}
-    times = {n: v for n, v in course.items() if v is not None}
-    game = _game(known, bbr or 0, second or "bbr", times)
-    return _predict(game, model or [], k, unvalidated, every_mix=bbr is None, as_json=as_json)
-
-
-def _only_against(others: JsonObject) -> None:
-    given = [name for name, value in others.items() if value is not None]
-    if given:
-        raise ConfigError(f"{', '.join(given)}: --against takes its settings from what it reads")
-
-
-def _game(setting: dict[str, str], bbr: int, second: str, course: dict[str, str]) -> Competition:
-    """The game in machine units; a ConfigError says which option is wrong."""
-    from nashbed.models import competition  # noqa: PLC0415 - slow to import
-
-    link = quantity(Rate, "--rate", setting["--rate"])
-    base = quantity(Duration, "--rtt", setting["--rtt"])
-    size = quantity(Buffer, "--buffer", setting["--buffer"])
-    flows = int(setting["--flows"])
-    if not 0 <= bbr <= flows:
-        raise ConfigError(f"--bbr: {bbr} of {flows} flows; write 0 to {flows}")
-
-    def when(option: str, usual: str = "0s") -> Duration:
-        return quantity(Duration, option, course.get(option, usual))
-
-    window = course.get("--window")
-    return competition(
-        rate=link,
-        base_rtt=base,
-        buffer=size,
-        flows=flows,
-        second_flows=bbr,
-        second=second,
-        duration=when("--duration", "120s"),
-        warmup=when("--warmup"),
-        cubic_start=when("--cubic-start"),
-        second_start=when("--bbr-start"),
-        window=None if window is None else quantity(Buffer, "--window", window),
-        discipline=course.get("--discipline", DROPTAIL.name),
-    )
-
-
-def _predict(
-    game: Competition,
-    names: list[str],
-    k: float | None,
-    unvalidated: bool,
-    every_mix: bool,
-    as_json: bool,
-) -> int:
-    from nashbed import models  # noqa: PLC0415 - slow to import
-
-    with question_display() as show:
-        answers = models.predictions(
-            game, every_mix=every_mix, names=names, k=k, unvalidated=unvalidated, on_step=show
-        )
+    every_mix = "second_flows" not in competition.given
+    answers = predictions(competition(), every_mix=every_mix)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
-    return EXIT_OK
-
-
-def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
-    from nashbed import models  # noqa: PLC0415 - slow to import
-
-    with question_display() as show:
-        answers = models.errors(path, names, show)
-    answer(answers, as_json, errors_text(answers))
     return EXIT_OK
 
 
@@ -190,13 +103,10 @@ def mix_text(answers: PredictionsAnswer) -> str:
     (mix,) = answers.mixes
     said = [q for q in INNER if any(q[0][0] in p.inner for p in mix.predictions)]
     second = _second(answers)
-    table = Table(title=f"{mix.cubic} CUBIC + {mix.bbr} {second}, {_setting(answers)}")
-    table.add_column("model", no_wrap=True)
-    table.add_column(f"{second}'s share\n% (range)", justify="right", no_wrap=True)
-    for name in (f"Mbit/s of\na {second} flow", "of a\nCUBIC flow"):
-        table.add_column(name, justify="right")
-    for _, heading, _ in said:
-        table.add_column(heading.replace("BBR", second), justify="right", no_wrap=True)
+    columns = ["|model", f">|{second}'s share\n% (range)", f">Mbit/s of\na {second} flow"]
+    columns += [">of a\nCUBIC flow", *(f">|{h.replace('BBR', second)}" for _, h, _ in said)]
+    title = f"{mix.cubic} CUBIC + {mix.bbr} {second}, {_setting(answers)}"
+    table = new_table(title, *columns)
     for about, prediction in zip(answers.models, mix.predictions, strict=True):
         each = prediction.per_flow_bps
         cells = [_share(prediction), _mbit(each.bbr), _mbit(each.cubic)]
@@ -207,18 +117,18 @@ def mix_text(answers: PredictionsAnswer) -> str:
 
 def mixes_text(answers: PredictionsAnswer) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
-    table = Table(
-        title=f"Mbit/s per flow, {_setting(answers)}\n"
-        "(±: half of the range over the fluid model's seeds)"
-    )
     second = _second(answers)
-    table.add_column(f"{second}\nflows", justify="right")
+    columns = [f">{second}\nflows"]
     answering = [i for i in range(len(answers.models)) if _answers(answers, i)]
     for i in answering:
         title = answers.models[i].title.replace("Mishra, ", "Mishra,\n")
         title = title.replace("synchronised", "sync.")
-        table.add_column(f"{title}\n{second}", justify="right", no_wrap=True)
-        table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
+        columns += [f">|{title}\n{second}", ">\n\nCUBIC" if "\n" in title else ">\nCUBIC"]
+    table = new_table(
+        f"Mbit/s per flow, {_setting(answers)}\n"
+        "(±: half of the range over the fluid model's seeds)",
+        *columns,
+    )
     for mix in answers.mixes:
         said = [mix.predictions[i] for i in answering]
         cells = ((_bbr_each(each), _mbit(each.per_flow_bps.cubic)) for each in said)
@@ -229,26 +139,23 @@ def mixes_text(answers: PredictionsAnswer) -> str:
 
 def errors_text(answers: ErrorsAnswer) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
-    table = Table(
-        title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
-        "+: BBR too high); --json has the 90th percentiles"
-    )
-    table.add_column("buffer\nBDP", justify="right", no_wrap=True)
-    table.add_column("mixes", justify="right", no_wrap=True)
-    everything = answers.buffers[-1].models
+    everything, has_band = answers.buffers[-1].models, answers.buffers[-1].band is not None
     shown = [i for i, each in enumerate(everything) if each.answered]
-    for i in shown:
-        title = answers.models[i].title.replace(", ", ",\n")
-        table.add_column(title, justify="right", no_wrap=True)
-    if answers.buffers[-1].band is not None:
-        table.add_column("Mishra, outside\nband (width; holds)", justify="right", no_wrap=True)
+    table = new_table(
+        "Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
+        "+: BBR too high); --json has the 90th percentiles",
+        ">|buffer\nBDP",
+        ">|mixes",
+        *(f">|{answers.models[i].title}".replace(", ", ",\n") for i in shown),
+        *([">|Mishra, outside\nband (width; holds)"] if has_band else []),
+    )
     for row in answers.buffers:
         last = row.buffer_bdp is None
         label = "all" if last else f"{row.buffer_bdp:g}"
         if last:
             table.add_section()
         errors = [_error(row.models[i]) for i in shown]
-        if answers.buffers[-1].band is not None:
+        if has_band:
             errors.append(_outside_band(row.band))
         table.add_row(label, str(row.mixes), *errors)
     text = as_text(table, WIDE) + _refusals(answers)
@@ -294,10 +201,8 @@ def _reasons(answers: PredictionsAnswer, mixes: Sequence[MixAnswer]) -> str:
 
 def _equilibria(answers: PredictionsAnswer) -> str:
     """Where each model expects the mix to settle, and Mishra's band in words."""
-    table = Table(title="Where the mix settles")
-    table.add_column("model")
-    for name in ("CUBIC flows", f"{_second(answers)} flows (range)"):
-        table.add_column(name, justify="right")
+    second = f">{_second(answers)} flows (range)"
+    table = new_table("Where the mix settles", "model", ">CUBIC flows", second)
     found = list(zip(answers.models, answers.crossings, strict=True))
     known = [(about, each) for about, each in found if each.bbr is not None]
     for about, each in known:
@@ -336,14 +241,9 @@ def _equilibrium_errors(answers: ErrorsAnswer) -> str:
               strict=bool(answers.equilibria)) if each.answered]  # fmt: skip
     if not errors:
         return ""
-    table = Table(
-        title=f"Equilibria of {len(answers.games)} settings:\nCUBIC flows between a model's and "
-        "the measured one"
-    )
-    table.add_column("model")
-    near = errors[0][1].within_flows
-    for name in ("settings", "median", f"within {near}"):
-        table.add_column(name, justify="right")
+    title = f"Equilibria of {len(answers.games)} settings:\nCUBIC flows between a model's and "
+    near = f">within {errors[0][1].within_flows}"
+    table = new_table(f"{title}the measured one", "model", ">settings", ">median", near)
     for about, each in errors:
         within = f"{100 * (each.within or 0.0):.0f} %"
         table.add_row(about.title, str(each.answered), f"{each.median_abs:.1f}", within)

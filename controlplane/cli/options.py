@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 
@@ -26,30 +27,14 @@ OptionalTestbed = Annotated[
 TestbedName = Annotated[
     str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
 ]
-RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run directory (results/...).")]
 Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
-
-
-CSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
-NewName = Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")]
 
 
 def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
     """Commands without colour codes in their help, and with our own messages for errors."""
     return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
-
-
-class WrittenFile(JsonAnswer):
-    """What `nashbed aqm new` and `nashbed cc new` answer.
-
-    Attributes:
-        ok: True.
-        file: The file that was written.
-    """
-
-    ok: bool = True
-    file: str
 
 
 def answer(
@@ -62,8 +47,7 @@ def answer(
         as_json: Whether it is for a script.
         text: What a person reads.
     """
-    if isinstance(data, dict):
-        plain: object = JsonAnswer().model_dump() | data
-    else:
-        plain = data.model_dump(mode="json") if isinstance(data, ContractModel) else data
-    sys.stdout.write((json.dumps(plain, indent=1) if as_json else text.rstrip("\n")) + "\n")
+    if as_json:
+        plain = JsonAnswer().model_dump() | data if isinstance(data, dict) else data
+        text = json.dumps(to_jsonable_python(plain), indent=1)
+    sys.stdout.write(text.rstrip("\n") + "\n")

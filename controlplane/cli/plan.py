@@ -7,36 +7,19 @@ from typing import Annotated
 
 import typer
 from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
-from nashbed.planning import plan as planned_run
-from nashbed.planning import preview as previewed
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer, JsonObject
+from ..contract.model import JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
-from .console import step_display
-from .options import AsJson, OptionalTestbed, ScenarioFile, answer, new_app
-from .where import On, PrivateNetwork, choose_testbed, say
+from .api_command import Call, command
+from .console import as_text, duration_text, new_table
+from .options import AsJson, answer, new_app
+from .where import choose_testbed
 
 app = new_app()
-
-
-class Validated(JsonAnswer):
-    """What `nashbed validate` answers.
-
-    Attributes:
-        ok: True.
-        scenario: Name of the scenario.
-        testbed: Name of the testbed.
-        trials: Trials that a run has.
-    """
-
-    ok: bool = True
-    scenario: str
-    testbed: str
-    trials: int
 
 
 class PlanAnswer(Plan):
@@ -62,29 +45,34 @@ class PlanAnswer(Plan):
         return {k: v for k, v in dump(self).items() if k not in optional or v is not None}
 
 
-@app.command(epilog="Example: nashbed validate configs/scenarios/quickstart.yaml --json")
-def validate(
-    scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
-) -> int:
+@command(
+    app,
+    "planning.plan",
+    examples="Example: nashbed validate configs/scenarios/quickstart.yaml --json",
+    seats=None,
+)
+def validate(plan: Call, as_json: AsJson = False) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    bed = choose_testbed(testbed)
-    planned = planned_run(scenario, bed)
+    bed = choose_testbed(plan.given)
+    planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
-    said = Validated(scenario=planned.scenario, testbed=bed.model.name, trials=trials)
+    said = {"ok": True, "scenario": planned.scenario, "testbed": bed.model.name, "trials": trials}
     answer(said, as_json, text)
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed plan configs/scenarios/quickstart.yaml")
+@command(
+    app,
+    "planning.preview",
+    examples="Example: nashbed plan configs/scenarios/quickstart.yaml",
+    lengths=None,
+)
 def plan(
-    scenario: ScenarioFile,
-    testbed: OptionalTestbed = None,
+    preview: Call,
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
     ] = False,
-    on: On = None,
-    private_network: PrivateNetwork = False,
     as_json: AsJson = False,
 ) -> int:
     """Show what a run would do, and the time and disk it needs.
@@ -92,16 +80,7 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    with step_display() as show:
-        found = previewed(
-            scenario,
-            choose_testbed(testbed, on),
-            on=on,
-            private_network=private_network,
-            lengths=not no_model,
-            say=say,
-            on_step=show,
-        )
+    found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
     said = PlanAnswer(
         **dict(found.plan),
         certificate=found.certificate,
@@ -131,20 +110,15 @@ def preview_text(found: Preview) -> str:
 
 def plan_table(plan: Plan) -> str:
     """Settings with their trials, and what the whole run takes."""
-    from rich.table import Table  # noqa: PLC0415 - `validate` shows no table
-
-    from .console import as_text, duration_text  # noqa: PLC0415
-
     chosen = plan.search == "adaptive"
     number = f"about {plan.expected_trials} of up to " if chosen else ""
-    table = Table(title=f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}")
+    title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
     most = "at most" if chosen else "trials"
     kernels = any(trial.setting.kernel for trial in plan.trials)
     queues = any(trial.setting.discipline or trial.setting.queues for trial in plan.trials)
     more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
     shown = ("setting", "rate", "buffer", "base RTT", *more)
-    for name in (*shown, "mixes", most):
-        table.add_column(name)
+    table = new_table(title, *shown, "mixes", most)
     count = Counter(trial.setting.label for trial in plan.trials)
     first: dict[str, PlannedTrial] = {}
     for trial in plan.trials:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from nashbed.files import quantity
 from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
-from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import Duration, Share, counted
-from .console import as_text, question_display
+from .api_command import Call, command
+from .console import as_text, new_table, question_display
 from .equivalence_text import equivalence_text
-from .options import AsJson, RunFolder, answer, new_app
+from .options import AsJson, answer, new_app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -55,83 +54,45 @@ nashbed export results/20260101T120000Z-quickstart --format pcapng --trial b1bdp
 UNVARIED = "no spread"
 """Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
-RunFolders = Annotated[list[Path], typer.Argument(help="Run directories (results/...).")]
 app = new_app()
 
 
-class LeftOut(ContractModel):
-    """A trial that a report leaves out.
-
-    Attributes:
-        trial: Its id.
-        problem: What is wrong with it.
-    """
-
-    trial: str
-    problem: str
-
-
-class ReportAnswer(JsonAnswer):
-    """What `nashbed report` answers.
-
-    Attributes:
-        ok: True.
-        report: The page.
-        damaged: Trials that are left out.
-    """
-
-    ok: bool = True
-    report: str
-    damaged: tuple[LeftOut, ...]
-
-
-@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format pdf")
-def report(
-    run_dir: RunFolder,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            help="html (the page, its figures as SVG; by default), png, pdf or svg; repeatable.",
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+@command(
+    app,
+    "runs.open_run",
+    "runs.Run.report",
+    examples="Example: nashbed report results/20260101T120000Z-quickstart --format pdf",
+    display=question_display,
+    formats=typer.Option("--format"),
+    out=None,
+)
+def report(open_run: Call, build: Call, as_json: AsJson = False) -> int:
     """Build the report of a run again."""
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
-
-    run = open_run(run_dir)
-    with question_display() as show:
-        path = run.report(formats=formats, on_step=show)
-    damaged = run.damaged
-    left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
-    said = ReportAnswer(report=str(path), damaged=left_out)
+    run = open_run()
+    path, damaged = build(run), run.damaged
+    left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
+    said = {"ok": True, "report": str(path), "damaged": left_out}
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
     return EXIT_OK
 
 
-@app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
-def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
+@command(
+    app, "runs.open_run", examples="Example: nashbed ne results/20260101T120000Z-quickstart --json"
+)
+def ne(open_run: Call, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
-    from nashbed.runs import equilibria_answer, open_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import equilibria_answer  # noqa: PLC0415 - slow to import
 
-    settings = open_run(run_dir).equilibria
+    settings = open_run().equilibria
     text = "\n".join(equilibria_text(each) for each in settings)
     answer([equilibria_answer(each).model_dump() for each in settings], as_json, text)
     return EXIT_OK
 
 
-@app.command(epilog=COMPARE_EXAMPLES)
+@command(app, "runs.compare", "runs.equivalence", examples=COMPARE_EXAMPLES, margin=None)
 def compare(
-    first: RunFolder,
-    second: RunFolder,
-    setting: Annotated[
-        str | None, typer.Option("--setting", help="Only this setting of the first run.")
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option("--against", help="Compare it with this setting of the second run."),
-    ] = None,
+    compare: Call,
+    test: Call,
     equivalence: Annotated[
         str | None,
         typer.Option("--equivalence", help="Test whether shares differ by less than this: 2%."),
@@ -150,75 +111,51 @@ def compare(
     mix of several congestion controls two one-sided tests at 95 % say whether a share differs by
     less than the margin; exit code 20 if that is not shown of each.
     """
-    if equivalence is not None:
-        return _equivalence(first, second, equivalence, (setting, against), as_json)
-    from nashbed import runs  # noqa: PLC0415 - slow to import
-
-    comparison = runs.compare(first, second, setting, against)
-    text = "" if as_json else comparison_text(comparison, everything)
-    answer(comparison, as_json, text)
-    return EXIT_OK
-
-
-def _equivalence(
-    first: Path,
-    second: Path,
-    margin: str,
-    settings: tuple[str | None, str | None],
-    as_json: bool,
-) -> int:
-    """Test two runs for equivalence within a margin; returns the exit code."""
-    from nashbed import runs  # noqa: PLC0415 - slow to import
-
-    most = quantity(Share, "--equivalence", margin).fraction
+    if equivalence is None:
+        comparison = compare()
+        answer(comparison, as_json, "" if as_json else comparison_text(comparison, everything))
+        return EXIT_OK
+    most = quantity(Share, "--equivalence", equivalence).fraction
     if not 0 < most < 1:
-        raise ConfigError(f"--equivalence: {margin}; write more than 0% and less than 100%")
-    found = runs.equivalence(first, second, most, *settings)
+        raise ConfigError(f"--equivalence: {equivalence}; write more than 0% and less than 100%")
+    found = test(margin=most)
     answer(found, as_json, "" if as_json else equivalence_text(found))
     return EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
 
 
-@app.command(epilog=EXPORT_EXAMPLES)
-def export(  # noqa: PLR0913, PLR0917 - one argument for each option
-    run_dir: RunFolder,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="Tables of a run: csv or parquet. One trial: perfetto, qlog, int-xd or pcapng.",
-        ),
-    ] = "csv",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Folder of tables; file of a trial (qlog: folder).",
-            show_default="RUN/export, RUN/traces/TRIAL.*",
-        ),
-    ] = None,
-    tables: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--table",
-            help="Also export a table, raw or made (blame, harm, changes, ...); repeatable.",
-        ),
-    ] = None,
-    trial: Annotated[
-        str | None,
-        typer.Option("--trial", help="Which trial.", show_default="the only valid one"),
-    ] = None,
-    flows: Annotated[
-        str | None, typer.Option("--flows", help="Only these flows of the trial: 0,3-5.")
-    ] = None,
+@command(
+    app,
+    "runs.open_run",
+    "runs.Run.export",
+    "runs.Run.export_trial",
+    examples=EXPORT_EXAMPLES,
+    display=question_display,
+    form=typer.Option(
+        "csv",
+        "--format",
+        help="Tables of a run: csv or parquet. One trial: perfetto, qlog, int-xd or pcapng.",
+    ),
+    suffix=None,
+    out=typer.Option(
+        None,
+        help="Folder of tables; file of a trial (qlog: folder).",
+        show_default="RUN/export, RUN/traces/TRIAL.*",
+    ),
+    raw=typer.Option("--table"),
+    trial=typer.Option(None),
+    begin_s=None,
+    end_s=None,
+)
+def export(
+    open_run: Call,
+    export: Call,
+    export_trial: Call,
     begin: Annotated[
         str | None, typer.Option("--from", help="Only from this time of the trial on: 10s.")
     ] = None,
     end: Annotated[
         str | None, typer.Option("--to", help="Only before this time of the trial: 12.5s.")
     ] = None,
-    invalid: Annotated[
-        bool, typer.Option("--invalid", help="Even if the trial is invalid.")
-    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
@@ -227,63 +164,37 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     Mishra's model. docs/reference/exported-tables.md describes their columns,
     docs/how-to/traces.md what a trial's files have.
     """
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
-
+    form, out = export_trial.given["form"], export_trial.given.get("out")
     if form not in TABLE_FORMATS:
-        if tables:
+        if "raw" in export.given:
             raise ConfigError(f"--table: is for tables ({', '.join(TABLE_FORMATS)}), not {form}")
-        chosen = _TrialChoice(trial, flows, begin, end, invalid)
-        return _export_trial(run_dir, form, out, chosen, as_json)
-    if trial or flows or begin or end or invalid:
+        made = export_trial(open_run(), **_times(begin, end))
+        data = {"ok": True, "trial": made.trial, "form": form, "out": str(made.path)}
+        counts = ", ".join(f"{count} {what}" for what, count in made.counts.items())
+        answer(data | {"counts": dict(made.counts)}, as_json, f"{made.path}: {counts}")
+        return EXIT_OK
+    if begin or end or set(export_trial.typed) - {"--format", "--out"}:
         raise ConfigError(
             f"--format {form}: has the whole run; one trial, flows and times go with "
             "--format perfetto, qlog, int-xd or pcapng"
         )
-    folder = out or run_dir / "export"
-    rows = open_run(run_dir).export(folder, form, tables or ())
+    folder = out or open_run.given["path"] / "export"
+    rows = export(open_run(), out=folder, suffix=form)
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
     data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
     answer(data, as_json, "\n".join(lines))
     return EXIT_OK
 
 
-class _TrialChoice(NamedTuple):
-    """What of a run one trial's export has, as its options say it."""
-
-    trial: str | None
-    flows: str | None
-    begin: str | None
-    end: str | None
-    invalid: bool
-
-
-def _export_trial(
-    run_dir: Path, form: str, out: Path | None, chosen: _TrialChoice, as_json: bool
-) -> int:
-    """Write one trial for others' tools; returns the exit code."""
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
-
-    begin, end = (
+def _times(begin: str | None, end: str | None) -> dict[str, float | None]:
+    """The part of a trial, in seconds."""
+    begin_s, end_s = (
         None if text is None else quantity(Duration, option, text).seconds
-        for option, text in (("--from", chosen.begin), ("--to", chosen.end))
+        for option, text in (("--from", begin), ("--to", end))
     )
-    if begin is not None and end is not None and begin >= end:
-        raise ConfigError(f"--to: {chosen.end} is not after --from {chosen.begin}")
-    with question_display() as progress:
-        made = open_run(run_dir).export_trial(
-            chosen.trial,
-            form,
-            out,
-            flows=chosen.flows or (),
-            begin_s=begin,
-            end_s=end,
-            invalid=chosen.invalid,
-            progress=progress,
-        )
-    data = {"ok": True, "trial": made.trial, "form": form, "out": str(made.path)}
-    counts = ", ".join(f"{count} {what}" for what, count in made.counts.items())
-    answer(data | {"counts": dict(made.counts)}, as_json, f"{made.path}: {counts}")
-    return EXIT_OK
+    if begin_s is not None and end_s is not None and begin_s >= end_s:
+        raise ConfigError(f"--to: {end} is not after --from {begin}")
+    return {"begin_s": begin_s, "end_s": end_s}
 
 
 def equilibria_text(setting: SettingEquilibria) -> str:
@@ -326,12 +237,10 @@ def comparison_text(runs: RunComparison, everything: bool) -> str:
 
 
 def _summary_text(runs: RunComparison) -> str:
-    table = Table(title="Differences of shares, second minus first, in points")
-    for name in ("setting", "share of"):
-        table.add_column(name)
-    for name in ("mixes", "mean", "mean absolute", "largest"):
-        table.add_column(name, justify="right")
-    table.add_column("at")
+    table = new_table(
+        "Differences of shares, second minus first, in points",
+        *("setting", "share of", ">mixes", ">mean", ">mean absolute", ">largest", "at"),
+    )
     for each in runs.share_summary:
         table.add_row(
             _setting(each),
@@ -348,11 +257,8 @@ def _summary_text(runs: RunComparison) -> str:
 def _shares_text(runs: RunComparison, everything: bool) -> str:
     shown = _most(runs.shares, lambda s: -abs(s.difference), everything)
     title = "Share of the throughput in per cent: mean (lowest to highest of n trials)"
-    table = Table(title=title + _few(shown, runs.shares))
-    for name in ("setting", "mix", "share of"):
-        table.add_column(name)
-    for name in ("first", "second", "difference"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("setting", "mix", "share of", ">|first", ">|second", ">|difference")
+    table = new_table(title + _few(shown, runs.shares), *columns)
     _add_sections(table, shown, _share_cells)
     repeated = [each for each in runs.shares if each.repeated]
     if not repeated:
@@ -366,11 +272,9 @@ def _tests_text(runs: RunComparison, everything: bool) -> str:
     if not runs.comparisons:
         return UNTESTED
     shown = _most(runs.comparisons, _chance, everything)
-    table = Table(title=f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons))
-    for name in ("setting", "mix", "metric"):
-        table.add_column(name)
-    for name in ("first", "second", "difference", "p"):
-        table.add_column(name, justify="right")
+    title = f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons)
+    columns = ("setting", "mix", "metric", ">first", ">second", ">difference", ">p")
+    table = new_table(title, *columns)
     _add_sections(table, shown, _test_cells)
     differing = sum(each.differs for each in runs.comparisons)
     tested = sum(each.p_adjusted is not None for each in runs.comparisons)
@@ -455,26 +359,19 @@ def _chance(each: Comparison) -> float:
     return each.p
 
 
-@app.command(epilog="Example: nashbed mixes results/* --out mixes.csv")
-def mixes(
-    runs: RunFolders,
-    out: Annotated[Path, typer.Option("--out", help="The file; it is replaced.")] = Path(
-        "mixes.csv"
-    ),
-    as_json: AsJson = False,
-) -> int:
-    """Write the measured mixes of runs as a table for `nashbed model --against`.
-
-    Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
-    with its starts. docs/reference/exported-tables.md describes the columns.
-    """
-    from nashbed import tables  # noqa: PLC0415 - slow to import
-
-    table = tables.mixes(runs, out)
+@command(
+    app,
+    "tables.mixes",
+    examples="Example: nashbed mixes results/* --out mixes.csv",
+    out=typer.Option("mixes.csv"),
+)
+def mixes(mixes: Call, as_json: AsJson = False) -> int:
+    """Write the measured mixes of runs as a table for `nashbed model --against`."""
+    table, out = mixes(), str(mixes.given["out"])
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()
     ]
-    data = {"ok": True, "out": str(out), "rows": len(table.rows), "left_out": dict(table.left_out)}
+    data = {"ok": True, "out": out, "rows": len(table.rows), "left_out": dict(table.left_out)}
     answer(data, as_json, "\n".join(lines))
     return EXIT_OK

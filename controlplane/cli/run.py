@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from nashbed.running import RunInProgress, start
-from nashbed.running import resume as resumed
 
+from .api_command import Call, command
 from .console import question_display
-from .options import AsJson, OptionalTestbed, Results, RunFolder, ScenarioFile, answer, new_app
+from .options import AsJson, answer, new_app
 from .progress import make_display
 from .result_text import result_text, run_answer
-from .where import On, PrivateNetwork, Wait, choose_testbed, say, waiting
+from .where import choose_testbed, say
+
+if TYPE_CHECKING:
+    from nashbed.running import RunInProgress
 
 app = new_app()
 
@@ -28,54 +29,26 @@ nashbed run next.yaml --wait;
 nashbed run sweep.yaml --on local:4"""
 
 
-@app.command(epilog=EXAMPLES)
-def run(  # noqa: PLR0913, PLR0917 - each is an option
-    scenario: ScenarioFile,
-    testbed: OptionalTestbed = None,
-    out: Results = Path("results"),
-    on: On = None,
-    private_network: PrivateNetwork = False,
-    wait: Wait = False,
-    no_report: NoReport = False,
-    as_json: AsJson = False,
-) -> int:
+@command(app, "running.start", examples=EXAMPLES)
+def run(start: Call, no_report: NoReport = False, as_json: AsJson = False) -> int:
     """Run every trial of a scenario, and show the results.
 
     One run at a time: with --wait it begins when the others have ended. Runs in virtual time
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
     """
-    bed = choose_testbed(testbed, on)
-    with waiting(wait) as on_wait:
-        running = start(
-            scenario,
-            bed,
-            out,
-            on=on,
-            private_network=private_network,
-            on_wait=on_wait,
-            say=say,
-        )
+    running = start(testbed=choose_testbed(start.given))
     return _finish(running, no_report, as_json)
 
 
-@app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
-def resume(
-    run_dir: RunFolder,
-    on: On = None,
-    private_network: PrivateNetwork = False,
-    wait: Wait = False,
-    no_report: NoReport = False,
-    as_json: AsJson = False,
-) -> int:
-    """Finish a run that was stopped or killed.
-
-    Finished trials are kept. What one machine has begun a cluster may finish, and the other way
-    round, where trials run in virtual time.
-    """
-    with waiting(wait) as on_wait:
-        running = resumed(run_dir, on=on, private_network=private_network, on_wait=on_wait, say=say)
-    return _finish(running, no_report, as_json)
+@command(
+    app,
+    "running.resume",
+    examples="Example: nashbed resume results/20260101T120000Z-quickstart",
+)
+def resume(resume: Call, no_report: NoReport = False, as_json: AsJson = False) -> int:
+    """Finish a run that was stopped or killed."""
+    return _finish(resume(), no_report, as_json)
 
 
 def carry_out(running: RunInProgress) -> None:

@@ -9,23 +9,10 @@ import typer
 
 from ..config.load import write_schemas
 from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
 from ..machine.paths import CONFIGS
 from .options import AsJson, answer, new_app
 
 app = new_app()
-
-
-class WrittenSchemas(JsonAnswer):
-    """What `nashbed schema` answers.
-
-    Attributes:
-        ok: True.
-        schemas: The files that were written.
-    """
-
-    ok: bool = True
-    schemas: tuple[str, ...]
 
 
 @app.command(epilog="Example: nashbed schema --out configs/schema")
@@ -36,5 +23,5 @@ def schema(
 ) -> int:
     """Write the JSON schemas of scenario, testbed and cluster files."""
     paths = [str(path) for path in write_schemas(out)]
-    answer(WrittenSchemas(schemas=tuple(paths)), as_json, "\n".join(paths))
+    answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
     return EXIT_OK

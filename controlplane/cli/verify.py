@@ -6,130 +6,46 @@ With `--files` nothing is run: the files of the run must be as they were sealed.
 from __future__ import annotations
 
 import random
-from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
 from nashbed.running import (
-    Difference,
     RepeatedTrial,
     Snapshot,
     VerificationInProgress,
     Verified,
 )
-from nashbed.running import verify as verify_again
-from nashbed.runs import CheckedRun, DamagedFile, check_files
+from nashbed.runs import CheckedRun
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
-from ..contract.model import ContractModel, JsonAnswer
+from ..contract.model import JsonObject
 from ..contract.units import counted
-from .options import AsJson, RunFolder, answer, new_app
+from .api_command import Call, command
+from .options import AsJson, answer, new_app
 from .progress import make_display
 
 app = new_app()
-
-
-class VerifiedTrial(ContractModel):
-    """A trial that was run again.
-
-    Attributes:
-        trial: Its id.
-        equal: Whether it measured the same.
-        digest: The digest that was sealed with it.
-        differences: Everything that differs; of a table the first place.
-    """
-
-    trial: str
-    equal: bool
-    digest: str
-    differences: tuple[Difference, ...]
-
-
-class VerifyAnswer(JsonAnswer):
-    """What `nashbed verify` answers.
-
-    Attributes:
-        ok: Whether every trial measured the same again.
-        run: Name of the run.
-        environment: What is not as it was when the run was made.
-        trials: The trials that were run again.
-        seed: Seed of the draw.
-    """
-
-    ok: bool
-    run: str
-    environment: tuple[Difference, ...]
-    trials: tuple[VerifiedTrial, ...]
-    seed: int
-
-    @classmethod
-    def of(cls, found: Verified, seed: int) -> Self:
-        """The answer about a verification."""
-        return cls(
-            ok=found.equal,
-            run=found.run,
-            environment=found.environment,
-            trials=tuple(
-                VerifiedTrial(
-                    trial=each.id,
-                    equal=each.equal,
-                    digest=each.digest,
-                    differences=each.differences,
-                )
-                for each in found.trials
-            ),
-            seed=seed,
-        )
-
-
-class FilesAnswer(JsonAnswer):
-    """What `nashbed verify --files` answers.
-
-    Attributes:
-        ok: Whether no file is damaged.
-        run: Name of the run.
-        trials: How many trials are sealed.
-        damaged: The damaged files.
-    """
-
-    ok: bool
-    run: str
-    trials: int
-    damaged: tuple[DamagedFile, ...]
-
-    @classmethod
-    def of(cls, found: CheckedRun) -> Self:
-        """The answer about a run whose files were read."""
-        return cls(ok=not found.damaged, **vars(found))
 
 
 DIGITS = 16
 """Digits of a digest shown to a person."""
 
 
-@app.command(
-    epilog="Examples: nashbed verify results/20260101T120000Z-quickstart --count 3; "
+@command(
+    app,
+    "running.verify",
+    "runs.check_files",
+    examples="Examples: nashbed verify results/20260101T120000Z-quickstart --count 3; "
     "nashbed verify results/20260101T120000Z-quickstart --trial b2bdp-k03-r0-a0 --keep again; "
-    "nashbed verify results/20260101T120000Z-quickstart --files"
+    "nashbed verify results/20260101T120000Z-quickstart --files",
+    trials=typer.Option("--trial", help="Run this trial again."),
+    count=typer.Option(None, min=1, help="Run so many again, drawn at random.", show_default="1"),
+    seed=typer.Option(None, min=0, show_default="random"),
 )
-def verify(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    run_dir: RunFolder,
-    trial: Annotated[
-        list[str] | None, typer.Option("--trial", help="Run this trial again; repeatable.")
-    ] = None,
+def verify(
+    verify: Call,
+    check_files: Call,
     everything: Annotated[bool, typer.Option("--all", help="Run every trial again.")] = False,
-    count: Annotated[
-        int | None,
-        typer.Option(
-            "--count", min=1, help="Run so many again, drawn at random.", show_default="1"
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Seed of the draw.", show_default="random")
-    ] = None,
-    keep: Annotated[
-        Path | None, typer.Option("--keep", help="Keep the repeated trials in this new folder.")
-    ] = None,
     files: Annotated[
         bool,
         typer.Option(
@@ -144,21 +60,31 @@ def verify(  # noqa: PLR0913, PLR0917 - one parameter for each option
     row and column that differ, with both values, and the exit code is 20. So it is when `--files`
     finds a damaged file.
     """
-    if (bool(trial) + everything + (count is not None) + files) > 1:
+    given = verify.given
+    if ("trials" in given) + everything + ("count" in given) + files > 1:
         raise ConfigError("--trial, --all, --count and --files exclude each other; give one")
     if files:
-        checked = check_files(run_dir)
-        answer(FilesAnswer.of(checked), as_json, files_text(checked))
+        checked = check_files()
+        answer({"ok": not checked.damaged, **vars(checked)}, as_json, files_text(checked))
         return EXIT_OK if not checked.damaged else EXIT_ACCEPTANCE
-    drawn_with = random.SystemRandom().randrange(10**6) if seed is None else seed
-    drawn = None if everything else count or 1
-    running = verify_again(run_dir, trials=trial or (), count=drawn, seed=drawn_with, keep=keep)
-    how = f", drawn with --seed {drawn_with}" if drawn and not trial else ""
+    seed = given.get("seed", random.SystemRandom().randrange(10**6))
+    drawn = None if everything else given.get("count", 1)
+    running = verify(count=drawn, seed=seed)
+    how = f", drawn with --seed {seed}" if drawn and "trials" not in given else ""
     with running:
         _carry_out(running, how)
         found = running.finish()
-    answer(VerifyAnswer.of(found, drawn_with), as_json, verification_text(found))
+    answer(_answer(found, seed), as_json, verification_text(found))
     return EXIT_OK if found.equal else EXIT_ACCEPTANCE
+
+
+def _answer(found: Verified, seed: int) -> JsonObject:
+    trials = [
+        {"trial": e.id, "equal": e.equal, "digest": e.digest, "differences": e.differences}
+        for e in found.trials
+    ]
+    told = {"ok": found.equal, "run": found.run, "environment": found.environment}
+    return {**told, "trials": trials, "seed": seed}
 
 
 def _carry_out(running: VerificationInProgress, how: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from nashbed import place
@@ -39,14 +39,14 @@ Wait = Annotated[
 ]
 
 
-def choose_testbed(name: str | None, on: str | None = None) -> Loaded[Testbed]:
+def choose_testbed(given: Mapping[str, Any]) -> Loaded[Testbed]:
     """The testbed that was asked for, or else the one that suits who runs trials, and where.
 
     Args:
-        name: What `--testbed` says.
-        on: What `--on` says.
+        given: What `testbed` and `on` are, if they were given.
     """
-    if name is None and on is not None:
+    name = given.get("testbed")
+    if name is None and "on" in given:
         return read_testbed("virtual")
     chosen = read_testbed(name)
     if name is None and chosen.model.is_virtual:

@@ -49,6 +49,17 @@ def test_every_command_is_in_the_table() -> None:
     assert names | {group.name for group in groups if group.name} == set(command_line().commands)
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_option_says_what_it_is(command: LazyCommand) -> None:
+    """The words come from the API, where an argument may say "As `start` has it."."""
+    loaded = command.load()
+    for each in (loaded, *getattr(loaded, "commands", {}).values()):
+        context = each.context_class(each, info_name="nashbed")
+        for _, says in filter(None, (option.get_help_record(context) for option in each.params)):
+            assert re.match(r"[^\[]", says), each.name
+            assert not re.match("(As|See) `", says)
+
+
 IMPORTED = """
 import sys
 from nashbed.controlplane.cli.main import run
@@ -63,6 +74,7 @@ print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))
     [
         (["--help"], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy", "pydantic",
                       "grpc", "thrift", "rich"}),
+        (["atlas", "--help"], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy"}),
         (["validate", QUICKSTART], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy",
                                     "grpc", "thrift"}),
     ],

@@ -1,0 +1,255 @@
+"""Commands that are functions of the API: its signatures and docstrings say their options.
+
+A function's source is read, and it is imported when the command calls it: help and completion do
+not wait for the analysis.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from copy import copy
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from ..contract.errors import ConfigError
+from .console import step_display
+from .options import OptionalTestbed, RunFolder, ScenarioFile
+from .where import On, PrivateNetwork, Wait, say, waiting
+
+Command = Callable[..., int]
+Display = Callable[[], AbstractContextManager[Any]]
+Options = Mapping[str, inspect.Parameter]
+KINDS = {"Path": Path, "RunLike": Path, "str": str, "bool": bool, "int": int, "float": float}
+"""Word of a type -> type of the option, the first that it has; all others are text."""
+KNOWN = {
+    "scenario": ScenarioFile, "testbed": OptionalTestbed, "on": On,
+    "private_network": PrivateNetwork, "run": RunFolder, "path": RunFolder,
+    "source": typer.Argument(metavar="FILE"),
+}  # fmt: skip
+"""Arguments that are the same option everywhere, in words of the command line."""
+FOLLOWED = {"on_step", "progress"}
+"""Arguments that are called as it goes on."""
+NOTHING = inspect.Parameter.empty
+
+
+class ApiArgument(NamedTuple):
+    """An argument of a function of the API, as its source has it.
+
+    Attributes:
+        kind: Its type.
+        default: Its default; `NOTHING`: it must be given.
+        help: What the docstring says of it.
+        unset: What the docstring says that None, or nothing, stands for.
+    """
+
+    kind: str
+    default: Any
+    help: str
+    unset: str | None
+
+
+class ApiFunction(NamedTuple):
+    """A function of the API, as its source has it.
+
+    Attributes:
+        path: Its module and name: `atlas.draw`, `runs.Run.report`.
+        arguments: Its arguments.
+        about: What its docstring says below the first line.
+    """
+
+    path: str
+    arguments: dict[str, ApiArgument]
+    about: str
+
+
+@cache
+def api_function(path: str) -> ApiFunction:
+    """Read a function of the API, by its module and name."""
+    module, *names = path.split(".")
+    spec: Any = find_spec(f"nashbed.{module}")
+    node: Any = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    for name in names:
+        node = next(each for each in node.body if getattr(each, "name", "") == name)
+    text, _, rest = (ast.get_docstring(node) or "").partition("\n\nArgs:\n")
+    told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", rest.partition("\n\n")[0], re.M))
+    written = node.args
+    missing = [None] * (len(written.args) - len(written.defaults))
+    defaults = [*missing, *written.defaults, *written.kw_defaults]
+    arguments = {
+        each.arg: _argument(ast.unparse(each.annotation), default, told.get(each.arg, ""))
+        for each, default in zip([*written.args, *written.kwonlyargs], defaults, strict=True)
+        if each.arg != "self"
+    }
+    return ApiFunction(path, arguments, text.partition("\n\n")[2])
+
+
+def _argument(kind: str, default: ast.expr | None, told: str) -> ApiArgument:
+    says, unset = " ".join(told.split()), None
+    if found := re.fullmatch(r"(.*); (?:None|empty): (.*)\.", says):
+        says, unset = f"{found[1]}.", found[2]
+    try:
+        value = NOTHING if default is None else ast.literal_eval(default)
+    except ValueError:  # a constant of the API's, which it knows better
+        value = None
+    return ApiArgument(kind, value, says, unset)
+
+
+class Call:
+    """Calls a function of the API with what the command line says.
+
+    Attributes:
+        given: Its arguments that have a value.
+        written: Argument -> how it is written on the command line.
+        typed: Those that are not as usual, as they are written.
+    """
+
+    def __init__(
+        self, function: ApiFunction, options: Options, values: Mapping[str, Any], display: Display
+    ) -> None:
+        own = {name: options[name] for name in function.arguments if name in options}
+        told = {name: values[option.name] for name, option in own.items()}
+        self.given = {name: value for name, value in told.items() if value not in (None, [])}
+        self.written = {name: _written(option) for name, option in options.items()}
+        self.typed = [self.written[n] for n, v in self.given.items() if v != own[n].default]
+        self._function = function
+        self._display = display
+
+    def __call__(self, *first: Any, **more: Any) -> Any:
+        """Call it; what a person follows is shown meanwhile, on standard error.
+
+        Args:
+            first: Arguments before those of the command line.
+            more: Further ones, which count more than those of the command line.
+
+        Raises:
+            ConfigError: An argument is wrong; the message begins with its option.
+        """
+        module, _, names = self._function.path.partition(".")
+        function: Any = import_module(f"nashbed.{module}")
+        for name in names.split("."):
+            function = getattr(function, name)
+        with ExitStack() as shown:
+            try:
+                return function(*first, **(self._arguments(shown) | more))
+            except ConfigError as error:
+                name, _, rest = error.message.partition(":")
+                if name not in self.written:
+                    raise
+                raise ConfigError(f"{self.written[name]}:{rest}") from error
+
+    def _arguments(self, shown: ExitStack) -> dict[str, Any]:
+        has = self._function.arguments
+        must = (name for name in self.written if name in has and has[name].default is NOTHING)
+        told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
+        told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
+        if "on_wait" in has:
+            told["on_wait"] = shown.enter_context(waiting(self.given["on_wait"]))
+        return told | ({"say": say} if "say" in has else {})
+
+
+def command(
+    app: typer.Typer,
+    *paths: str,
+    examples: str,
+    display: Display = step_display,
+    **changed: Any,
+) -> Callable[[Command], Command]:
+    """Make a command of functions of the API.
+
+    What is decorated gets a `Call` for each of them, and then its own options by name. Arguments
+    of the API are options, too, but for those that what is decorated has itself.
+
+    Args:
+        app: What the command is added to.
+        paths: The functions.
+        examples: The end of its help.
+        display: Shows a person the steps of what takes long.
+        changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
+            API has it, an annotation that says all, or None: it is no option.
+    """
+
+    def decorate(function: Command) -> Command:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[len(paths) :]
+        read = [api_function(path) for path in paths]
+        arguments = {n: a for each in reversed(read) for n, a in each.arguments.items()}
+        ordered = {n: arguments[n] for each in read for n in each.arguments}
+        options = _options(ordered, KNOWN | changed | {each.name: None for each in own})
+
+        def called(**given: Any) -> int:
+            calls = [Call(each, options, given, display) for each in read]
+            return function(*calls, **{each.name: given[each.name] for each in own})
+
+        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*options.values(), *own)]
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        doc = inspect.getdoc(function) or ""
+        about = "" if "\n\n" in doc else read[0].about
+        app.command(function.__name__, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
+        return function
+
+    return decorate
+
+
+def _options(arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]) -> Options:
+    """Argument of the API -> option, for those that are any."""
+    options = {
+        name: _option(name, argument, changed.get(name, NOTHING))
+        for name, argument in arguments.items()
+        if name not in {"on_wait", "say", *FOLLOWED} and changed.get(name, NOTHING) is not None
+    }
+    return options | (
+        {"on_wait": _parameter("wait", Wait, False)} if "on_wait" in arguments else {}
+    )
+
+
+def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter:
+    """An argument as an option; without a default it is an argument here, too."""
+    if changed is NOTHING:
+        changed = typer.Argument() if argument.default is NOTHING else typer.Option()
+    if not isinstance(changed, (OptionInfo, ArgumentInfo)):
+        return _parameter(name, changed, argument.default)
+    info, default = copy(changed), argument.default
+    if not (info.default is ... or str(info.default).startswith("-")):
+        info.default, default = ..., info.default
+    words = re.findall(r"\w+", argument.kind)
+    kind: Any = next((kind for word, kind in KINDS.items() if word in words), str)
+    info.help = info.help or argument.help
+    if "Sequence" in words:
+        kind = list[kind]
+        if isinstance(info, OptionInfo):
+            info.help = f"{info.help.removesuffix('.')}; repeatable."
+    if default in {None, "", ()}:
+        kind, default = kind | None, default or None
+        if not isinstance(info.show_default, str):
+            info.show_default = argument.unset or True
+    if default is False and info.default is ...:
+        info.default = _flag(name)
+    return _parameter(name, Annotated[kind, info], default)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+def _written(option: inspect.Parameter) -> str:
+    """How an option is written; an argument has its name in the API."""
+    info = option.annotation.__metadata__[0]
+    if isinstance(info, ArgumentInfo):
+        return option.name
+    flags = [each for each in (info.default, *(info.param_decls or ())) if each is not ...]
+    return flags[0] if flags else _flag(option.name)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
