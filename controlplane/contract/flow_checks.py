@@ -99,7 +99,7 @@ def check_mixes(scenario: ScenarioKeys) -> None:
         _check_harm(scenario, scenario.sweep.mixes)
         return
     for i, mix in enumerate(scenario.sweep.mixes):
-        problem = mix_problem(scenario, mix)
+        problem = _mix_problem(scenario, mix)
         if problem:
             raise ValueError(f"sweep.mixes.{i}: {problem}")
 
@@ -115,13 +115,8 @@ def _check_pairs(scenario: ScenarioKeys, mixes: PairMixes) -> None:
         check_known(scenario, "sweep.mixes.pairs", named)
 
 
-def mix_problem(scenario: ScenarioKeys, mix: MixSpec) -> str | None:
-    """Say what is wrong with a mix of this scenario, or None.
-
-    Args:
-        scenario: The scenario (flow groups and strategies are looked at).
-        mix: The mix as written.
-    """
+def _mix_problem(scenario: ScenarioKeys, mix: MixSpec) -> str | None:
+    """What is wrong with a mix as it is written; None: nothing."""
     if isinstance(mix, dict):
         return _mapping_problem(scenario, mix)
     if len(scenario.strategies) != 2:

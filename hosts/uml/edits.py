@@ -545,11 +545,12 @@ def _unknown(release: Release) -> str:
     )
 
 
-def edit_tree(tree: Path) -> Release:
+def edit_tree(tree: Path, driver: Path = HERE) -> Release:
     """Edit a source tree and put the driver into it; returns its release.
 
     Args:
         tree: The top of the tree.
+        driver: The folder with the driver's files.
 
     Raises:
         EditError: It was edited before, or its source is unknown; nothing has been written.
@@ -560,7 +561,7 @@ def edit_tree(tree: Path) -> Release:
     for path, text in texts.items():
         (tree / path).write_text(text)
     for name in DRIVER:
-        shutil.copyfile(HERE / name, tree / DRIVERS / name)
+        shutil.copyfile(driver / name, tree / DRIVERS / name)
     (tree / STAMP).touch()
     return release_of(tree)
 
