@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -139,6 +140,11 @@ def combinations(scenario: Scenario) -> Iterator[Values]:
     given["buffer"] = buffer
     for values in itertools.product(*given.values()):
         yield dict(zip(given, values, strict=True))
+
+
+def written(value: Any) -> str:
+    """A value of any key as it is written, without quotes."""
+    return json.dumps(value).replace('"', "")
 
 
 def varied(scenario: Scenario, values: Values) -> Scenario:
