@@ -1,15 +1,104 @@
 """A scenario: what competes at which bottleneck, for how long, and what is kept.
 
-It never names a machine, a port or a target: the testbed file does.
+It never names a machine, a port or a target: the testbed file does. Every combination of what is
+swept is checked as a scenario of its own.
 """
 
 from __future__ import annotations
 
-from pydantic import model_validator
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError, model_validator
 
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
-from .sweep import called, combinations, varied
+from .sweep import SWEPT
+
+S = TypeVar("S", bound=ScenarioKeys)
+Values = Mapping[str, Any]
+"""What a combination has of each swept key."""
+Changes = dict[tuple[str, ...], Any]
+"""Path -> what is there instead."""
+
+
+def combinations(scenario: ScenarioKeys) -> Iterator[Values]:
+    """Every combination of what is swept; a buffer is always in them, and the last."""
+    sweep = scenario.sweep
+    swept: dict[str, Sequence[Any] | None] = {key: getattr(sweep, key) for key in SWEPT}
+    buffer = swept.pop("buffer") or (scenario.bottleneck.buffer,)
+    swept |= {f"bottleneck.{key}": values for key, values in sweep.bottleneck.items()}
+    given = {key: values for key, values in swept.items() if values is not None}
+    given["buffer"] = buffer
+    for values in itertools.product(*given.values()):
+        yield dict(zip(given, values, strict=True))
+
+
+def varied(scenario: S, values: Values) -> S:
+    """The scenario of a combination; what is below its own keys is checked again.
+
+    Raises:
+        ValueError: A value is not possible, or has no place; in a line.
+    """
+    changes: dict[str, Changes] = {}
+    for key, value in values.items():
+        first, *rest = SWEPT.get(key, key.split("."))
+        changes.setdefault(first, {})[tuple(rest)] = value
+    update = {name: _varied(getattr(scenario, name), name, c) for name, c in changes.items()}
+    return scenario.model_copy(update=update)
+
+
+def _varied(part: Any, where: str, changes: Changes) -> Any:
+    """A part of a scenario, of whose lists an entry or each has what changes."""
+    if () in changes:
+        return changes[()]
+    if isinstance(part, tuple) and all(_entry(path) < len(part) for path in changes):
+        return tuple(_varied(each, where, _of_entry(changes, i)) for i, each in enumerate(part))
+    if not isinstance(part, BaseModel):
+        raise ValueError(f"{where}: is not there; write it, so that a part of it can be swept")
+    names = {field.alias or name: name for name, field in type(part).model_fields.items()}
+    inner: dict[str, Changes] = {}
+    for (first, *rest), value in changes.items():
+        if first not in names:
+            raise ValueError(f"{where}.{first}: there is no such key; write {', '.join(names)}")
+        inner.setdefault(first, {})[tuple(rest)] = value
+    parts = {names[k]: _varied(getattr(part, names[k]), f"{where}.{k}", inner[k]) for k in inner}
+    try:
+        return type(part)(**{**dict(part), **parts})
+    except ValidationError as error:
+        raise ValueError(_problem(where, error)) from error
+
+
+def _entry(path: tuple[str, ...]) -> int:
+    """Which entry of a list is named; else each, of which there is one at least."""
+    return int(path[0]) if path[0].isdigit() else 0
+
+
+def _of_entry(changes: Changes, index: int) -> Changes:
+    """What changes of an entry of a list."""
+    mine = {path: value for path, value in changes.items() if not path[0].isdigit()}
+    named = {path[1:]: value for path, value in changes.items() if path[0] == str(index)}
+    return mine | named
+
+
+def _problem(where: str, error: ValidationError) -> str:
+    """The first problem in one line; a validator of the whole names the key itself."""
+    first = error.errors()[0]
+    text = first["msg"].removeprefix("Value error, ")
+    place = ".".join(map(str, (where, *first["loc"])))
+    return f"{place}{'.' if re.match('[a-z0-9_.]+: ', text) else ': '}{text}"
+
+
+def called(problem: str, scenario: ScenarioKeys, values: Values) -> str:
+    """What is wrong with a combination, by the sweep's key where it begins with what is swept."""
+    for key in values:
+        path = ".".join(SWEPT.get(key, (key,)))
+        is_swept = getattr(scenario.sweep, key, scenario.sweep) is not None
+        if is_swept and problem.startswith((f"{path}:", f"{path}.")):
+            return f"sweep.{key}{problem.removeprefix(path)}"
+    return problem
 
 
 class Scenario(ScenarioKeys):

@@ -11,6 +11,7 @@ from .disciplines import DROPTAIL, Discipline
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
 from .model import ContractModel
+from .sweep import written
 from .target import Applied, Lane
 from .units import bytes_in_flight
 
@@ -95,7 +96,7 @@ class Setting(Lane):
     def swept_text(self) -> str:
         """Other swept keys of the bottleneck in words, e.g. `scheduler drr`; often empty."""
         named = ((key.removeprefix("bottleneck."), value) for key, value in self.swept.items())
-        return ", ".join(f"{key} {value}" for key, value in named)
+        return ", ".join(f"{key} {written(value)}" for key, value in named)
 
     @property
     def largest_window_bytes(self) -> int:

@@ -25,7 +25,7 @@ from ..contract.line import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
-from ..contract.scenario import Scenario
+from ..contract.scenario import Scenario, varied
 from ..contract.scenario_keys import BinnedPostcards
 from ..contract.shared import (
     FIRST_SENDER_PORT,
@@ -33,7 +33,6 @@ from ..contract.shared import (
     receiver_address,
     sender_address,
 )
-from ..contract.sweep import varied
 from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.trial import Setting
 from .paths import group_delays

@@ -12,7 +12,7 @@ from ..contract.target import Capabilities, Possible
 
 
 def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> Iterator[str]:
-    """What of a lane a target cannot do, one line each.
+    """What of a lane a target cannot do, one line each; what is as by default every target can.
 
     Args:
         asked: The lane, or a part of it.
@@ -21,7 +21,7 @@ def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> It
     """
     for name, field in type(asked).model_fields.items():
         value, where = getattr(asked, name), f"{key}.{name}"
-        if value is None or value == ():
+        if value is None or value == field.default:
             continue
         for needs in field.metadata:
             possible = can.lane.get(name, False)

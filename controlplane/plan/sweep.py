@@ -15,9 +15,9 @@ from ..contract.harm import HarmMixes
 from ..contract.limit import Admission, Limit
 from ..contract.link_checks import link_events
 from ..contract.path_changes import rtt_range_ns
-from ..contract.scenario import Scenario
+from ..contract.scenario import Scenario, Values, combinations, varied
 from ..contract.scenario_keys import Bottleneck
-from ..contract.sweep import MixSpec, PairMixes, Values, combinations, varied
+from ..contract.sweep import MixSpec, PairMixes, written
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import bdp_bytes
 
@@ -134,7 +134,7 @@ def _label(key: str, value: Any) -> str:
     """A value as a part of the setting's label; of any key of the bottleneck, with its name."""
     if key in LABELS:
         return LABELS[key](value)
-    return file_label(f"{key.removeprefix('bottleneck.')}{value}")
+    return file_label(f"{key.removeprefix('bottleneck.')}{written(value)}")
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:

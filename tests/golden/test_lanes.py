@@ -42,7 +42,6 @@ LANES = {
     "dualpi2": ", discipline: {dualpi2: {target: 10ms, classic_protection: 20%}}",
     "own": ", discipline: {file: ./mine.c, params: {wait: 5ms}}",
     "trains": ", arrivals: trains, limit_counts: queue, overhead: 24B",
-    "cells": ", cell: 80B, overhead: 24B",
     "queues": TWO,
     "priority": f"{TWO}, scheduler: strict_priority".replace("weight: 3", "discipline: codel"),
     "threshold": f"{TWO}, memory: {{dynamic_threshold: {{alpha: 2}}}}",

@@ -13,9 +13,8 @@ from ...config import Loaded
 from ...contract.c_files import SUFFIX, CFile
 from ...contract.disciplines import Choice, did_you_mean
 from ...contract.errors import ConfigError, HostError
-from ...contract.scenario import Scenario
+from ...contract.scenario import Scenario, combinations, varied
 from ...contract.strategy import CcaInFile
-from ...contract.sweep import combinations, varied
 from ...contract.testbed import Testbed
 from ..paths import guest_configuration
 from .kernel_support import kernels_own, require_ccas, takes_modules
