@@ -63,7 +63,7 @@ class Static(Parameters):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonObject:
         limits: JsonObject = handler.resolve_ref_schema(handler(schema))["properties"]["limits"]
-        return limits
+        return limits | {"description": cls.about()}
 
 
 class DynamicThreshold(Parameters):
