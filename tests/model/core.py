@@ -173,7 +173,7 @@ class Owned:
 
 
 class EventHeap(Owned):
-    """core/event_heap.h."""
+    """common/event_heap.h."""
 
     kind = "event_heap"
 

@@ -10,8 +10,8 @@
 #ifndef NASHBED_TRAFFIC_LANE_H
 #define NASHBED_TRAFFIC_LANE_H
 
+#include "common/event_heap.h"
 #include "discipline.h"
-#include "event_heap.h"
 #include "policer.h"
 
 struct traffic_lane {
