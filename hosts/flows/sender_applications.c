@@ -34,7 +34,7 @@ applications_open(struct applications *all, struct sender_flows *flows)
 	*all = APPLICATIONS_CLOSED;
 	all->flows = flows;
 	all->list = calloc(flows->count, sizeof(*all->list));
-	if (all->list == NULL || due_heap_init(&all->due, flows->count) < 0)
+	if (all->list == NULL || event_heap_init(&all->due, (uint32_t)flows->count) < 0)
 		return failure_set(flows->session.failure, EXIT_STATUS_HOST, "out of memory");
 	for (size_t i = 0; i < flows->count; i++) {
 		struct sender_flow *flow = &flows->flows[i];
@@ -55,7 +55,7 @@ applications_close(struct applications *all)
 
 	record_file_close(&all->segments, &ignored);
 	record_file_close(&all->datagrams, &ignored);
-	due_heap_free(&all->due);
+	event_heap_free(&all->due);
 	free(all->list);
 	all->list = NULL;
 }
@@ -63,7 +63,7 @@ applications_close(struct applications *all)
 void
 application_call_at(struct application_flow *app, int64_t at_ns)
 {
-	due_heap_add(&app->all->due, at_ns, app->number);
+	event_heap_set(&app->all->due, (uint32_t)app->number, (uint64_t)at_ns);
 }
 
 int
@@ -191,7 +191,9 @@ applications_start(struct applications *all, struct sender_flow *flow, int64_t n
 int64_t
 applications_next_ns(const struct applications *all)
 {
-	return due_heap_next_ns(&all->due);
+	uint64_t next_ns = event_heap_next_ns(&all->due);
+
+	return next_ns == EVENT_NEVER ? NEVER : (int64_t)next_ns;
 }
 
 int
@@ -205,8 +207,9 @@ applications_due(struct applications *all, int64_t now_ns)
 	};
 
 	for (int step = 0; step < STEPS && applications_next_ns(all) <= now_ns; step++) {
-		struct application_flow *app = &all->list[due_heap_take(&all->due)];
+		struct application_flow *app = &all->list[event_heap_next_source(&all->due)];
 
+		event_heap_set(&all->due, (uint32_t)app->number, EVENT_NEVER);
 		if (app->flow->state == FLOW_RUNNING &&
 		    dues[app->flow->application->kind](app, now_ns) < 0)
 			return -1;

@@ -6,8 +6,8 @@
 #ifndef FLOWS_SENDER_APPLICATIONS_H
 #define FLOWS_SENDER_APPLICATIONS_H
 
+#include "common/event_heap.h"
 #include "datagram.h"
-#include "due_heap.h"
 #include "player.h"
 #include "sender_flow.h"
 
@@ -30,7 +30,7 @@ struct applications {
 	struct sender_flows *flows;
 	struct application_flow *list;
 	size_t count;
-	struct due_heap due;
+	struct event_heap due; /* by the number in `list` */
 	struct record_file segments;
 	struct record_file datagrams;
 };

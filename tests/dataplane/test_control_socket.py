@@ -155,6 +155,9 @@ def test_queues_are_answered_as_they_are_applied(live: Bed, memory: dict[str, An
         assert applied["queues"] == queues
         again = client.call("program", lane=0, rate_bps=10**8, limit=LIMIT, queues=queues)
         assert again["applied"] == applied
+        lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
+        assert f"memory {memory['name']}" in lane["queue"]
+        assert "queue 1: drop-tail, weight 1" in lane["queue"]
 
 
 def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:

@@ -290,7 +290,7 @@ class FakeDataPlane:
         late = 10**8 if FAULT == "lateness" else usual["late"]
         made = sum(flows["departed_packets"]) + sum(flows["dropped_packets"])
         queue = {
-            "queue_bytes": 0, "queue_packets": 0, "peak_bytes": 0,
+            "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "peak_bytes": 0,
             "dropped_packets": 0, "histogram_bin_ns": 1048576, "histogram": [1],
         }  # fmt: skip
         has_queue = self.role == "bottleneck"

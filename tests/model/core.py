@@ -84,6 +84,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         c_int,
         [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 4, c_uint64, c_void_p],
     ),
+    "traffic_manager_describe": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "traffic_manager_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
     "traffic_manager_discard": (c_int, [c_void_p, c_uint32]),
     "traffic_manager_next_ns": (c_uint64, [c_void_p]),
@@ -173,7 +174,7 @@ class Owned:
 
 
 class EventHeap(Owned):
-    """core/event_heap.h."""
+    """common/event_heap.h."""
 
     kind = "event_heap"
 
@@ -608,6 +609,12 @@ class TrafficManager(Owned):
         """The earliest that has left, or was dropped out of its queue."""
         out = EXPORTED()
         return Queued.exported(out) if self.call("dequeue", now_ns, out) else None
+
+    def describe(self, lane: int) -> str:
+        """A lane's configuration in words."""
+        text = ctypes.create_string_buffer(2048)
+        self.call("describe", lane, text, len(text))
+        return text.value.decode()
 
     def discard(self, lane: int) -> bool:
         """Take one packet out of a lane."""

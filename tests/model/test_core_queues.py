@@ -342,10 +342,16 @@ def test_a_packet_for_a_queue_there_is_not_is_the_last_ones() -> None:
     ]  # fmt: skip
 
 
-def test_a_lane_with_queues_is_discarded() -> None:
+def test_a_lane_with_queues_is_described_and_discarded() -> None:
     queues = [Queue(2, 5000, "codel"), Queue(1)]
     tm = TrafficManager(1)
     tm.set_up(0, Lane(RATE_BPS, 10_000).queues(queues, memory="dynamic_threshold", alpha=0.5))
+    assert tm.describe(0) == (
+        "queues, 8000000 bit/s, limit 10000 bytes, overhead 0 bytes per packet, drr, "
+        "memory dynamic_threshold, alpha 0.5; queue 0: codel, target 5000000 ns, "
+        "interval 100000000 ns, ce_threshold 0 ns, no ecn, weight 2, limit 5000 bytes; "
+        "queue 1: drop-tail, weight 1"
+    )
     for i in range(5):
         tm.enqueue(0, i, 1000, 0, queue=i % 2)
     assert sum(tm.discard(0) for _ in range(6)) == 5

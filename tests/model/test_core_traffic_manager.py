@@ -235,8 +235,12 @@ def test_a_discarded_queue_leaves_the_line_free(discipline: str) -> None:
 
 def test_a_lane_changes_its_discipline_when_it_is_empty() -> None:
     tm = TrafficManager(1)
-    for discipline, other in (("droptail", "codel"), ("codel", "droptail")):
+    for discipline, other, name in (
+        ("droptail", "codel", "drop-tail"),
+        ("codel", "droptail", "codel"),
+    ):
         assert tm.set_up(0, Lane(8_000_000, 2000).discipline(discipline)) == 0
+        assert tm.describe(0).startswith(f"{name}, 8000000 bit/s, limit 2000 bytes")
         tm.enqueue(0, 1, 1000, now_ns=0)
         assert tm.set_up(0, Lane(8_000_000, 2000).discipline(other)) == -errno.EBUSY
         assert len(depart(tm, NEVER - 1)) == 1

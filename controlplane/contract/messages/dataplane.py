@@ -154,6 +154,7 @@ class QueueState(Message):
     """What a switch knows of a lane's queue besides its registers; each where it knows it.
 
     Attributes:
+        queue: The discipline, for a person.
         queue_bytes: Bytes queued now.
         peak_bytes: The most that were.
         dropped_packets: Packets that the queue refused.
@@ -162,6 +163,7 @@ class QueueState(Message):
         watermark_cells: The most cells that were in use.
     """
 
+    queue: str | None = None
     queue_bytes: Count | None = None
     peak_bytes: Count | None = None
     dropped_packets: Count | None = None

@@ -5,7 +5,7 @@
 #ifndef CC_SIM_NETWORK_H
 #define CC_SIM_NETWORK_H
 
-#include "dpdk/core/event_heap.h"
+#include "common/event_heap.h"
 
 #include "flow.h"
 

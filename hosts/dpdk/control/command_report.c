@@ -72,6 +72,7 @@ struct lane_view {
 	uint64_t postcards;
 	uint64_t delay_packets;
 	uint64_t random_loss_packets;
+	char description[DESCRIPTION_BYTES];
 };
 
 static int
@@ -90,6 +91,7 @@ run_view_lane(struct loop *loop, void *argument)
 	traffic_manager_stats(&b->returns.tm, view->lane, &returns);
 	view->delay_packets += returns.queue_packets;
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
+	traffic_manager_describe(&b->tm, view->lane, view->description, sizeof(view->description));
 	return 0;
 }
 
@@ -154,12 +156,12 @@ lane_json(const struct lane_view *view)
 static int
 add_queue(json_t *lane, struct pipeline *p, const struct lane_view *view, struct failure *failure)
 {
-	json_object_update_new(lane,
-			       json_pack("{s:I, s:I, s:I, s:I}", "queue_bytes",
-					 (json_int_t)view->queue.queue_bytes, "queue_packets",
-					 (json_int_t)view->queue.queue_packets, "peak_bytes",
-					 (json_int_t)view->queue.peak_bytes, "dropped_packets",
-					 (json_int_t)view->queue.dropped_packets));
+	json_object_update_new(
+		lane, json_pack("{s:s, s:I, s:I, s:I, s:I}", "queue", view->description,
+				"queue_bytes", (json_int_t)view->queue.queue_bytes, "queue_packets",
+				(json_int_t)view->queue.queue_packets, "peak_bytes",
+				(json_int_t)view->queue.peak_bytes, "dropped_packets",
+				(json_int_t)view->queue.dropped_packets));
 	return registers_add_histogram(lane, p, view->lane, failure);
 }
 

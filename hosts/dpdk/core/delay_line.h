@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event_heap.h"
+#include "common/event_heap.h"
 #include "fifo.h"
 #include "impairment.h"
 

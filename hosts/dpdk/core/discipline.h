@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* What a lane of the traffic manager is to do, and what it counts. */
+/* What a lane of the traffic manager is to do, and what it says of itself. */
 #ifndef NASHBED_DISCIPLINE_H
 #define NASHBED_DISCIPLINE_H
 
@@ -62,5 +62,8 @@ struct discipline_stats {
 	uint64_t peak_bytes;
 	uint64_t dropped_packets;
 };
+
+/* Room for any lane's description, its end included. */
+#define DESCRIPTION_BYTES 2048u
 
 #endif

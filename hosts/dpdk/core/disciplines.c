@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "disciplines.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 extern const struct aqm_ops step_ops, red_ops, codel_ops, pie_ops, fq_codel_ops, dualpi2_ops;
 
 const struct aqm_ops *const aqm_disciplines[] = {
@@ -77,4 +81,38 @@ aqm_set(const struct aqm_param *param, void *config, double value)
 		return false;
 	put(param, config, value);
 	return true;
+}
+
+void
+describe_add(struct description *d, const char *format, ...)
+{
+	size_t room = d->at < d->bytes ? d->bytes - d->at : 0;
+	va_list arguments;
+
+	va_start(arguments, format);
+	d->at += (size_t)vsnprintf(d->text + d->bytes - room, room, format, arguments);
+	va_end(arguments);
+}
+
+/* These words are in the digest of each trial of a guest: they stay as they are. */
+void
+describe_name(struct description *d, const struct aqm_ops *discipline)
+{
+	describe_add(d, "%s", discipline == &droptail_ops ? "drop-tail" : discipline->name);
+}
+
+void
+describe_params(struct description *d, const struct aqm_param *params, const void *config)
+{
+	for (const struct aqm_param *p = params; p->name != NULL; p++) {
+		const void *value = (const uint8_t *)config + p->offset;
+
+		if (p->kind == AQM_PROBABILITY || p->kind == AQM_REAL)
+			describe_add(d, ", %s %g", p->name, *(const double *)value);
+		else if (p->kind == AQM_FLAG)
+			describe_add(d, ", %s%s", *(const bool *)value ? "" : "no ", p->name);
+		else
+			describe_add(d, ", %s %" PRIu64 "%s", p->name, *(const uint64_t *)value,
+				     p->kind == AQM_TIME ? " ns" : "");
+	}
 }

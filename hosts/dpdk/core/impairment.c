@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_heap.h"
+#include "common/event_heap.h"
 #include "prng.h"
 
 #define CERTAIN_PPB UINT32_C(1000000000)

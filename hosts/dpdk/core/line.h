@@ -9,12 +9,12 @@
 #include "line_schedule.h"
 
 static inline void
-line_limit(const struct discipline_config *config, struct aqm_line *line)
+line_limit(const struct discipline_config *config, uint64_t limit, struct aqm_line *line)
 {
 	bool counts_packets = config->unit == LIMIT_PACKETS;
 
-	line->limit_packets = counts_packets ? config->limit : 0;
-	line->limit_bytes = counts_packets ? 0 : config->limit;
+	line->limit_packets = counts_packets ? limit : 0;
+	line->limit_bytes = counts_packets ? 0 : limit;
 	if (config->unit == LIMIT_CELLS)
 		line->limit_bytes *= config->cell_bytes;
 }
@@ -26,7 +26,7 @@ line_describe(const struct discipline_config *config, struct aqm_line *line)
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
 	line->counts_sent = config->counts == COUNTS_SYSTEM;
-	line_limit(config, line);
+	line_limit(config, config->limit, line);
 }
 
 static inline bool
@@ -76,6 +76,15 @@ line_departure(const struct discipline_config *config, struct exact_time t, uint
 	t.ns += parts / config->rate_bps;
 	t.part = parts % config->rate_bps;
 	return t;
+}
+
+/* The limit's unit, for people. */
+static inline const char *
+line_unit_name(enum limit_unit unit)
+{
+	static const char *const names[] = {"bytes", "packets", "cells"};
+
+	return names[unit];
 }
 
 #endif

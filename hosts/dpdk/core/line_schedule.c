@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/event_heap.h"
 #include "common/nanoseconds.h"
-#include "event_heap.h"
 
 /* Whether anything is ever sent: without it a departure would be searched for without end. */
 static bool

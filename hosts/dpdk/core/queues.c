@@ -382,6 +382,39 @@ dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_
 	return serve_first(s, s->waiting, packet, now_ns);
 }
 
+static void
+describe_policy(const struct queues_config *config, struct description *line)
+{
+	const struct memory_ops *policy = policy_of(config);
+	const struct static_config *fixed = (const void *)config->memory.config;
+
+	describe_add(line, ", memory %s", policy->name);
+	describe_params(line, policy->params, config->memory.config);
+	for (uint32_t i = 0; policy == &static_ops && i < config->n; i++)
+		describe_add(line, " %" PRIu64, fixed->limits_bytes[i]);
+}
+
+void
+queues_describe(const struct queues_config *config, struct description *line)
+{
+	bool is_drr = config->scheduler == SCHEDULER_DRR;
+
+	describe_add(line, ", %s", is_drr ? "drr" : "strict_priority");
+	describe_policy(config, line);
+	for (uint32_t i = 0; i < config->n; i++) {
+		const struct queue_config *q = &config->queues[i];
+		const struct aqm_ops *aqm = discipline_of(q);
+
+		describe_add(line, "; queue %" PRIu32 ": ", i);
+		describe_name(line, aqm);
+		describe_params(line, aqm->params, q->aqm.config);
+		if (is_drr)
+			describe_add(line, ", weight %" PRIu32, q->weight);
+		if (q->limit_bytes > 0)
+			describe_add(line, ", limit %" PRIu64 " bytes", q->limit_bytes);
+	}
+}
+
 static const struct aqm_param no_params[] = {{.name = NULL}};
 
 const struct aqm_ops queues_ops = {

@@ -43,4 +43,9 @@ void queues_memory(const struct queues_config *config, const struct aqm_line *li
 void queues_line(const struct queues_config *config, uint32_t queue, const struct aqm_line *line,
 		 struct aqm_line *own);
 
+struct description;
+
+/* Scheduler, policy and queues, behind a comma. */
+void queues_describe(const struct queues_config *config, struct description *line);
+
 #endif

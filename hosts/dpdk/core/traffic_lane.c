@@ -8,6 +8,8 @@
  */
 #include "traffic_lane.h"
 
+#include <inttypes.h>
+
 #include "disciplines.h"
 #include "line.h"
 
@@ -122,6 +124,7 @@ traffic_lane_configure(struct traffic_lane *lane, const struct discipline_config
 	end_state(lane);
 	lane->schedule = schedule;
 	lane->config = *config;
+	lane->limit = config->limit;
 	if (config->aqm.ops == NULL)
 		lane->config.aqm.ops = &droptail_ops;
 	policer_init(&lane->policer, &config->policer);
@@ -154,8 +157,8 @@ follow_limit(struct traffic_lane *lane, uint64_t now_ns)
 {
 	if (lane->schedule == NULL)
 		return;
-	lane->config.limit = line_schedule_limit(lane->schedule, now_ns);
-	line_limit(&lane->config, &lane->line);
+	lane->limit = line_schedule_limit(lane->schedule, now_ns);
+	line_limit(&lane->config, lane->limit, &lane->line);
 }
 
 /* Send the next packet from a time on; the line stays free when there is none. */
@@ -219,7 +222,7 @@ can_hold(const struct traffic_lane *lane, uint64_t units)
 	const struct aqm_ops *discipline = discipline_of(lane);
 	uint64_t used = discipline->make_room == NULL ? lane->used : 0;
 
-	return used + units <= lane->config.limit || discipline->keeps_limit;
+	return used + units <= lane->limit || discipline->keeps_limit;
 }
 
 static void
@@ -227,8 +230,7 @@ make_room(struct traffic_lane *lane, uint64_t now_ns)
 {
 	const struct aqm_ops *discipline = discipline_of(lane);
 
-	while (lane->used > lane->config.limit && lane->line.packets > 0 &&
-	       discipline->make_room != NULL)
+	while (lane->used > lane->limit && lane->line.packets > 0 && discipline->make_room != NULL)
 		discipline->make_room(lane->state, &lane->line, now_ns);
 }
 
@@ -316,6 +318,32 @@ traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet)
 	if (!lane->is_busy && lane->dropped.count == 0)
 		begin_state(lane);
 	return true;
+}
+
+int
+traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes)
+{
+	const struct discipline_config *config = &lane->config;
+	struct description line = {text, text_bytes, 0};
+
+	if (config->policer.rate_bps > 0)
+		describe_add(&line, "policer %" PRIu64 " bit/s, burst %" PRIu64 " bytes; ",
+			     config->policer.rate_bps, config->policer.burst_bytes);
+	describe_name(&line, config->aqm.ops);
+	describe_add(&line,
+		     ", %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
+		     " bytes per packet",
+		     config->rate_bps, config->limit, line_unit_name(config->unit),
+		     config->overhead_bytes);
+	if (config->arrivals == ARRIVALS_TRAINS)
+		describe_add(&line, ", trains all or nothing");
+	if (config->counts == COUNTS_QUEUE && config->aqm.ops == &droptail_ops)
+		describe_add(&line, ", what is being sent does not count");
+	if (config->aqm.ops == &queues_ops)
+		queues_describe(&config->queues, &line);
+	else
+		describe_params(&line, config->aqm.ops->params, config->aqm.config);
+	return (int)line.at;
 }
 
 void

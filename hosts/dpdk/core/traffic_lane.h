@@ -10,8 +10,8 @@
 #ifndef NASHBED_TRAFFIC_LANE_H
 #define NASHBED_TRAFFIC_LANE_H
 
+#include "common/event_heap.h"
 #include "discipline.h"
-#include "event_heap.h"
 #include "policer.h"
 
 struct traffic_lane {
@@ -21,7 +21,8 @@ struct traffic_lane {
 	struct queue_packet sent;
 	uint64_t sent_units;	/* what it frees of the limit when it has left */
 	struct exact_time free; /* when the line became free, or will */
-	uint64_t used;		/* of the limit, in its unit */
+	uint64_t limit;		/* now, in its unit */
+	uint64_t used;		/* of it */
 	struct fifo dropped;	/* of struct queue_packet: taken, dropped, not yet told */
 	uint64_t peak_bytes;
 	uint64_t dropped_packets;
@@ -60,6 +61,8 @@ bool traffic_lane_dequeue(struct traffic_lane *lane, struct queue_packet *packet
 /* The same, but it takes no time on the line: with the last one the lane begins anew. */
 bool traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet);
 
+/* The configuration as one line for people, as snprintf() does. */
+int traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes);
 void traffic_lane_stats(const struct traffic_lane *lane, struct discipline_stats *stats);
 void traffic_lane_reset_stats(struct traffic_lane *lane);
 

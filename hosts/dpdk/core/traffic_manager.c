@@ -82,3 +82,10 @@ traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 {
 	traffic_lane_stats(&tm->lanes[lane], stats);
 }
+
+int
+traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
+			 size_t text_bytes)
+{
+	return traffic_lane_describe(&tm->lanes[lane], text, text_bytes);
+}

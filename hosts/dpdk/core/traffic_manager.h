@@ -40,6 +40,9 @@ bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
 
 void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 			   struct discipline_stats *stats);
+/* The lane's configuration as one line for people, as snprintf() does. */
+int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
+			     size_t text_bytes);
 
 /* Whether packets of this lane arrive as trains. */
 static inline bool

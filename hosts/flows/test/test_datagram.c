@@ -3,7 +3,6 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "datagram.h"
-#include "due_heap.h"
 
 /* 1 Mbit/s every 20 ms: 2,500 bytes, twelve packets of 200 and one of 100. */
 static void
@@ -84,31 +83,6 @@ a_header_is_read_as_it_was_written(void)
 	CHECK(again.seq == header.seq && again.sent_ns == header.sent_ns);
 }
 
-/* 64 items at times that repeat: earliest first, then by number. */
-static void
-what_is_due_comes_in_order(void)
-{
-	struct due_heap heap;
-	int64_t last_ns = -1;
-	size_t last = 0;
-
-	CHECK(due_heap_init(&heap, 64) == 0);
-	CHECK(due_heap_next_ns(&heap) == NEVER);
-	for (size_t item = 0; item < 64; item++)
-		due_heap_add(&heap, (int64_t)(item * 37 % 64 / 4), item);
-	for (size_t taken = 0; taken < 64; taken++) {
-		int64_t at_ns = due_heap_next_ns(&heap);
-		size_t item = due_heap_take(&heap);
-
-		CHECK(at_ns == (int64_t)(item * 37 % 64 / 4));
-		CHECK(at_ns > last_ns || (at_ns == last_ns && item > last));
-		last_ns = at_ns;
-		last = item;
-	}
-	CHECK(heap.count == 0);
-	due_heap_free(&heap);
-}
-
 int
 main(void)
 {
@@ -117,6 +91,5 @@ main(void)
 	an_interval_alone_has_one_packet();
 	a_rate_alone_spaces_packets();
 	a_header_is_read_as_it_was_written();
-	what_is_due_comes_in_order();
 	return 0;
 }

@@ -2,8 +2,8 @@
 /* An indexed min-heap: which of a fixed set of sources has the earliest event.
  * Equal times come out by source number, so runs in virtual time repeat.
  */
-#ifndef NASHBED_EVENT_HEAP_H
-#define NASHBED_EVENT_HEAP_H
+#ifndef COMMON_EVENT_HEAP_H
+#define COMMON_EVENT_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
