@@ -41,8 +41,6 @@ static int
 read_strings(const struct json_place *place, const struct json_field *field, const json_t *value,
 	     void *target)
 {
-	(void)place;
-	(void)field;
 	for (size_t i = 0; i < json_array_size(value); i++)
 		if (!json_is_string(json_array_get(value, i)))
 			return -1;
@@ -57,8 +55,6 @@ read_settings(const struct json_place *place, const struct json_field *field, co
 	const char *key;
 	json_t *each;
 
-	(void)place;
-	(void)field;
 	json_object_foreach((json_t *)(uintptr_t)value, key, each)
 		if (!json_is_string(each))
 			return -1;
@@ -72,8 +68,6 @@ read_line(const struct json_place *place, const struct json_field *field, const 
 {
 	const char *text = json_string_value(value);
 
-	(void)place;
-	(void)field;
 	if (text == NULL || strchr(text, '\n') != NULL || strlen(text) > LINE_BYTES_MAX)
 		return -1;
 	*(const char **)target = text;
