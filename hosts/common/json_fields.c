@@ -189,7 +189,6 @@ read_number(const struct json_place *place, const struct json_field *field, cons
 	int64_t room = field->bytes < 8 ? (INT64_C(1) << 8 * field->bytes) - 1 : INT64_MAX;
 	int64_t number = json_integer_value(value);
 
-	(void)place;
 	if (!json_is_integer(value) || number < field->min ||
 	    number > (field->max != 0 ? field->max : room))
 		return -1;
@@ -210,8 +209,6 @@ static int
 read_flag(const struct json_place *place, const struct json_field *field, const json_t *value,
 	  void *target)
 {
-	(void)place;
-	(void)field;
 	*(bool *)target = json_is_true(value);
 	return json_is_boolean(value) ? 0 : -1;
 }
@@ -219,7 +216,6 @@ read_flag(const struct json_place *place, const struct json_field *field, const 
 static json_t *
 write_flag(const struct json_field *field, const void *target)
 {
-	(void)field;
 	return json_boolean(*(const bool *)target);
 }
 
@@ -229,7 +225,6 @@ read_choice(const struct json_place *place, const struct json_field *field, cons
 {
 	const char *text = json_string_value(value);
 
-	(void)place;
 	for (unsigned int i = 0; text != NULL && field->choices[i] != NULL; i++) {
 		if (strcmp(text, field->choices[i]) == 0) {
 			*(unsigned int *)target = i;
@@ -249,7 +244,6 @@ static int
 read_string(const struct json_place *place, const struct json_field *field, const json_t *value,
 	    void *target)
 {
-	(void)field;
 	if (json_string_length(value) == 0)
 		return -1;
 	*(char **)target = strdup(json_string_value(value));
@@ -261,7 +255,6 @@ read_string(const struct json_place *place, const struct json_field *field, cons
 static json_t *
 write_string(const struct json_field *field, const void *target)
 {
-	(void)field;
 	return json_string(*(char *const *)target);
 }
 
@@ -271,7 +264,6 @@ read_text(const struct json_place *place, const struct json_field *field, const 
 {
 	size_t length = json_string_length(value);
 
-	(void)place;
 	if (length == 0 || length >= field->bytes)
 		return -1;
 	memcpy(target, json_string_value(value), length + 1);
@@ -281,7 +273,6 @@ read_text(const struct json_place *place, const struct json_field *field, const 
 static json_t *
 write_text(const struct json_field *field, const void *target)
 {
-	(void)field;
 	return json_string(target);
 }
 
@@ -340,8 +331,6 @@ read_ipv4(const struct json_place *place, const struct json_field *field, const 
 	const char *text = json_string_value(value);
 	struct in_addr address;
 
-	(void)place;
-	(void)field;
 	if (text == NULL || inet_pton(AF_INET, text, &address) != 1)
 		return -1;
 	*(uint32_t *)target = ntohl(address.s_addr);
@@ -355,8 +344,6 @@ read_sockaddr_ipv4(const struct json_place *place, const struct json_field *fiel
 	struct sockaddr_in *address = target;
 	const char *text = json_string_value(value);
 
-	(void)place;
-	(void)field;
 	address->sin_family = AF_INET;
 	return text != NULL && inet_pton(AF_INET, text, &address->sin_addr) == 1 &&
 			       address->sin_addr.s_addr != htonl(INADDR_ANY) ?
@@ -369,7 +356,6 @@ write_sockaddr_ipv4(const struct json_field *field, const void *target)
 {
 	char text[INET_ADDRSTRLEN];
 
-	(void)field;
 	inet_ntop(AF_INET, &((const struct sockaddr_in *)target)->sin_addr, text, sizeof(text));
 	return json_string(text);
 }
@@ -380,8 +366,6 @@ read_sockaddr_port(const struct json_place *place, const struct json_field *fiel
 {
 	json_int_t port = json_integer_value(value);
 
-	(void)place;
-	(void)field;
 	if (!json_is_integer(value) || port < 1 || port > UINT16_MAX)
 		return -1;
 	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)port);
@@ -391,7 +375,6 @@ read_sockaddr_port(const struct json_place *place, const struct json_field *fiel
 static json_t *
 write_sockaddr_port(const struct json_field *field, const void *target)
 {
-	(void)field;
 	return json_integer(ntohs(((const struct sockaddr_in *)target)->sin_port));
 }
 

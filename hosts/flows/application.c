@@ -39,7 +39,6 @@ application_check(const struct json_place *place, void *structure)
 {
 	const struct application *a = structure;
 
-	(void)place;
 	switch (a->kind) {
 	case APPLICATION_RATE:
 		return a->rate_bps > 0 ? 0 : -1;

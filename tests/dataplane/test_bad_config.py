@@ -174,6 +174,7 @@ def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
         ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": "x" * 64}}}, "iface"),
         ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": []}}}, "has 0 devices"),
         ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": ["a", 1]}}}, "iface"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": ["a"] * 17}}}, "iface"),
         (
             {"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": ["a", "b"]}}},
             "ports.senders: has 2 devices, needs 1",
@@ -294,9 +295,14 @@ QUEUES = [{"weight": 1}, {"weight": 2, "limit_bytes": 900}]
             {"queues": QUEUES, "memory": {"name": "static", "limits_bytes": [1]}},
             "queues: memory: limits_bytes must be a list of one limit of each queue",
         ),
-        (
-            {"queues": QUEUES, "memory": {"name": "static", "limits_bytes": [1, 0]}},
-            "queues: memory: limits_bytes must be",
+        *(
+            ({"queues": QUEUES, "memory": {"name": "static", "limits_bytes": limits}}, said)
+            for limits, said in (
+                ([1, 0], "queues: memory: limits_bytes must be"),
+                ([1, -1], "queues: memory: limits_bytes must be"),
+                ([1, 2, 3], "queues: memory: limits_bytes must be"),
+                ([1] * 9, "queues.memory: bad value"),
+            )
         ),
         (
             {"queues": QUEUES, "memory": {"name": "mine", "file": "/no/mine.so"}},

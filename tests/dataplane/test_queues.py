@@ -213,5 +213,7 @@ def test_a_lane_with_one_queue_has_no_other(tmp_path: Path) -> None:
         assert "flow 0 is for queue 1, but lane 0 has 0 queues" in refused
         wrong = client.refused("program", lane=0, rate_bps=RATE, limit=limit, dscp=[])
         assert "DSCP 0 is for queue 0, but the lane has 0 queues" in wrong
+        wrong = client.refused("counters", lane=1, flows=[0, 1])
+        assert wrong == "counters: lane: bad value 1", "a data plane of one lane"
         client.call("shutdown")
         assert guest.end() == ""

@@ -52,7 +52,6 @@ read_devices(const struct json_place *place, const struct json_field *field, con
 {
 	struct wire_config *wire = target;
 
-	(void)place;
 	if ((wire->driver == DRIVER_PCI) != field->min)
 		return -1;
 	if (!json_is_array(value))

@@ -34,7 +34,6 @@ check_limit(const struct json_place *place, void *structure)
 {
 	const struct discipline_config *config = structure;
 
-	(void)place;
 	return config->unit == LIMIT_CELLS && config->cell_bytes == 0 ? -1 : 0;
 }
 
@@ -96,7 +95,6 @@ read_opportunities(const struct json_place *place, const struct json_field *fiel
 	FILE *file = path == NULL ? NULL : fopen(path, "rbe");
 	int error;
 
-	(void)field;
 	if (path == NULL)
 		return -1;
 	if (file == NULL)
@@ -109,7 +107,6 @@ read_opportunities(const struct json_place *place, const struct json_field *fiel
 static json_t *
 write_opportunities(const struct json_field *field, const void *target)
 {
-	(void)field;
 	return json_integer((json_int_t)((const struct line_plan *)target)->n_opportunities);
 }
 
@@ -130,7 +127,6 @@ static const struct json_field schedule_fields[] = {
 static int
 check_schedule(const struct json_place *place, void *structure)
 {
-	(void)place;
 	return line_plan_is_empty(structure) || !line_plan_is_valid(structure) ? -1 : 0;
 }
 

@@ -103,7 +103,6 @@ read_discipline(const struct json_place *place, const struct json_field *field, 
 	char problem[256] = "unknown";
 	struct named named = {0};
 
-	(void)field;
 	if (read_named(value, &named) < 0)
 		return -1;
 	setup->seed = (uint64_t)named.seed;
@@ -123,7 +122,6 @@ write_discipline(const struct json_field *field, const void *target)
 	const struct aqm_setup *setup = target;
 	json_t *object;
 
-	(void)field;
 	if (setup->ops == NULL || setup->ops == &queues_ops)
 		return NULL;
 	object = json_pack("{s:s}", "name", setup->ops->name);
@@ -165,7 +163,6 @@ read_memory(const struct json_place *place, const struct json_field *field, cons
 	char problem[256] = "unknown";
 	struct named named = {0};
 
-	(void)field;
 	if (read_named(value, &named) < 0)
 		return -1;
 	setup->seed = (uint64_t)named.seed;
@@ -186,7 +183,6 @@ write_memory(const struct json_field *field, const void *target)
 	const struct memory_ops *ops = setup->ops == NULL ? &complete_sharing_ops : setup->ops;
 	json_t *object = json_pack("{s:s}", "name", ops->name);
 
-	(void)field;
 	write_params(object, ops->params, setup->config);
 	if (ops == &static_ops)
 		json_object_set_new(object, "limits_bytes",

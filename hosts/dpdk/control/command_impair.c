@@ -65,7 +65,6 @@ static const struct json_field gilbert_fields[] = {
 static int
 give_gilbert(const struct json_place *place, void *settings)
 {
-	(void)place;
 	((struct gilbert_settings *)settings)->is_given = true;
 	return 0;
 }

@@ -43,8 +43,6 @@ read_dscp(const struct json_place *place, const struct json_field *field, const 
 	const json_t *pair;
 	size_t i;
 
-	(void)place;
-	(void)field;
 	queues->is_given = true;
 	memset(queues->of, NOT_LISTED, sizeof(queues->of));
 	json_array_foreach(value, i, pair) {

@@ -45,7 +45,6 @@ static int
 read_lane(const struct json_place *place, const struct json_field *field, const json_t *value,
 	  void *target)
 {
-	(void)field;
 	return read_below(place, value, config_of(place)->lanes, target);
 }
 
@@ -53,7 +52,6 @@ static int
 read_flow(const struct json_place *place, const struct json_field *field, const json_t *value,
 	  void *target)
 {
-	(void)field;
 	return read_below(place, value, config_of(place)->flow_capacity, target);
 }
 
@@ -64,7 +62,6 @@ read_flow_range(const struct json_place *place, const struct json_field *field, 
 {
 	json_int_t first, count, capacity = config_of(place)->flow_capacity;
 
-	(void)field;
 	if (json_unpack((json_t *)(uintptr_t)value, "[I, I!]", &first, &count) < 0 || first < 0 ||
 	    first > capacity || count < 0 || count > capacity - first)
 		return -1;
