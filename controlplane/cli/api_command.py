@@ -29,7 +29,10 @@ from .where import On, PrivateNetwork, Wait, say, waiting
 Command = Callable[..., int]
 Display = Callable[[], AbstractContextManager[Any]]
 Options = Mapping[str, inspect.Parameter]
-KINDS = {"Path": Path, "RunLike": Path, "str": str, "bool": bool, "int": int, "float": float}
+KINDS = {
+    "Path": Path, "RunLike": Path, "ScenarioLike": Path,
+    "str": str, "bool": bool, "int": int, "float": float,
+}  # fmt: skip
 """Word of a type -> type of the option, the first that it has; all others are text."""
 KNOWN = {
     "scenario": ScenarioFile, "testbed": OptionalTestbed, "on": On,

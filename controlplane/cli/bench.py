@@ -57,11 +57,6 @@ app = new_app(
 )
 
 
-@app.callback()
-def _parts() -> None:
-    """Measure speed and memory of this installation."""
-
-
 @app.command(epilog="Example: nashbed bench startup --repetitions 20")
 def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
     """Start-up time of `--help` and `validate`, in new processes."""

@@ -37,6 +37,10 @@ def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
     return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
 
 
+app = new_app()
+"""The commands that are in no group."""
+
+
 def answer(
     data: ContractModel | Sequence[JsonObject] | JsonObject, as_json: bool, text: str
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from .api_command import Call, command
 from .console import question_display
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 from .progress import make_display
 from .result_text import result_text, run_answer
 from .where import choose_testbed, say
@@ -18,7 +18,6 @@ from .where import choose_testbed, say
 if TYPE_CHECKING:
     from nashbed.running import RunInProgress
 
-app = new_app()
 
 REPORTS = "nashbed.analysis.report"
 """What takes seconds to import."""
