@@ -36,8 +36,8 @@ from ..store.staging import write_whole
 from .bench_text import SPEED, benchmarks_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import AsJson, TestbedName, answer, new_app
-from .where import Wait, machine_for
+from .options import AsJson, TestbedName, Wait, answer, new_app
+from .where import machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[

@@ -9,8 +9,8 @@ import typer
 
 from ..contract.errors import EXIT_OK
 from .api_command import Call, command
+from .console import say
 from .options import AsJson, answer, app
-from .where import say
 
 if TYPE_CHECKING:
     from nashbed.captures import CaptureSummary

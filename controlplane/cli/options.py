@@ -29,6 +29,25 @@ TestbedName = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run directory (results/...).")]
 Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="Run the trials on a Dask cluster: local:N, tcp://HOST:PORT, tls://HOST:PORT, "
+        "ssh:HOSTS.txt, or a cluster file (configs/clusters).",
+    ),
+]
+PrivateNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--private-network",
+        help="Use a cluster on a network of private addresses without TLS.",
+    ),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
 
