@@ -22,14 +22,16 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from ..contract.errors import ConfigError
-from .console import step_display
-from .options import OptionalTestbed, RunFolder, ScenarioFile
-from .where import On, PrivateNetwork, Wait, say, waiting
+from .console import say, step_display
+from .options import On, OptionalTestbed, PrivateNetwork, RunFolder, ScenarioFile, Wait
 
 Command = Callable[..., int]
 Display = Callable[[], AbstractContextManager[Any]]
 Options = Mapping[str, inspect.Parameter]
-KINDS = {"Path": Path, "RunLike": Path, "str": str, "bool": bool, "int": int, "float": float}
+KINDS = {
+    "Path": Path, "RunLike": Path, "ScenarioLike": Path,
+    "str": str, "bool": bool, "int": int, "float": float,
+}  # fmt: skip
 """Word of a type -> type of the option, the first that it has; all others are text."""
 KNOWN = {
     "scenario": ScenarioFile, "testbed": OptionalTestbed, "on": On,
@@ -153,6 +155,8 @@ class Call:
         told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
         told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
         if "on_wait" in has:
+            from .where import waiting  # noqa: PLC0415 - slow to import
+
             told["on_wait"] = shown.enter_context(waiting(self.given["on_wait"]))
         return told | ({"say": say} if "say" in has else {})
 

@@ -9,7 +9,7 @@ import typer
 from ..contract.errors import EXIT_OK
 from .api_command import Call, command
 from .console import duration_text
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 
 if TYPE_CHECKING:
     from nashbed.atlas import Atlas
@@ -24,8 +24,6 @@ nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --rtt 20ms --o
 
 nashbed atlas --x rate=10..1000mbit:60 --y rtt=5..100ms:linear:30 --buffer 2bdp
 --model closed-form"""
-
-app = new_app()
 
 
 @command(

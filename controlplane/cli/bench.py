@@ -36,8 +36,8 @@ from ..store.staging import write_whole
 from .bench_text import SPEED, benchmarks_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import AsJson, TestbedName, answer, new_app
-from .where import Wait, machine_for
+from .options import AsJson, TestbedName, Wait, answer, new_app
+from .where import machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[
@@ -55,11 +55,6 @@ app = new_app(
     epilog="Example: nashbed bench analysis --json",
     no_args_is_help=True,
 )
-
-
-@app.callback()
-def _parts() -> None:
-    """Measure speed and memory of this installation."""
 
 
 @app.command(epilog="Example: nashbed bench startup --repetitions 20")

@@ -11,11 +11,10 @@ from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from .api_command import Call, command
 from .console import as_text, new_table
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
-app = new_app()
 
 
 @command(

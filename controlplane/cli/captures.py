@@ -9,13 +9,11 @@ import typer
 
 from ..contract.errors import EXIT_OK
 from .api_command import Call, command
-from .options import AsJson, answer, new_app
-from .where import say
+from .console import say
+from .options import AsJson, answer, app
 
 if TYPE_CHECKING:
     from nashbed.captures import CaptureSummary
-
-app = new_app()
 
 
 @command(

@@ -18,9 +18,7 @@ from ..config import load_testbed
 from ..contract.cluster import Cluster, ClusterTls
 from ..contract.errors import EXIT_OK, ConfigError
 from ..run.standing import standing, with_capacity
-from .options import new_app
-
-app = new_app()
+from .options import app
 
 Ca = Annotated[
     str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -42,6 +43,11 @@ def new_table(title: str, *columns: str) -> Table:
         marks = each.removesuffix(name)
         table.add_column(name, justify="right" if ">" in marks else "left", no_wrap="|" in marks)
     return table
+
+
+def say(line: str) -> None:
+    """Tell the user something on standard error."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 def duration_text(seconds: float) -> str:

@@ -9,9 +9,7 @@ import typer
 from nashbed.doctor import DoctorCheck, clean_up, examine, examine_switch
 
 from ..contract.errors import EXIT_HOST, EXIT_OK, EXIT_TARGET
-from .options import AsJson, answer, new_app
-
-app = new_app()
+from .options import AsJson, answer, app
 
 
 @app.command(epilog="Example: nashbed doctor --clean")

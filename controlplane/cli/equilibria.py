@@ -8,7 +8,7 @@ from ..contract.errors import EXIT_OK
 from ..contract.units import counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 
 if TYPE_CHECKING:
     from nashbed.tables import Agreement, Equilibria, HeldIntervals
@@ -22,7 +22,6 @@ nashbed equilibria equilibria.csv results/*-settled --out equilibria.csv (adds o
 nashbed equilibria configs/scenarios/measured/equilibria.csv --plate plate.png"""
 NONE = "-"
 WIDE = 120
-app = new_app()
 
 
 @command(app, "tables.equilibria", examples=EXAMPLES, display=question_display)

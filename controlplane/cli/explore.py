@@ -9,9 +9,7 @@ import typer
 
 from ..contract.errors import EXIT_OK
 from .api_command import Call, command
-from .options import new_app
-
-app = new_app()
+from .options import app
 
 
 @command(

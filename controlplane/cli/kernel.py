@@ -64,11 +64,6 @@ class _Lines:
         self._console.print(f"kernel: {what}{files}", highlight=False, soft_wrap=True)
 
 
-@app.callback()
-def _commands() -> None:
-    """Build the kernel for virtual time, or list those there are."""
-
-
 @command(
     app,
     "kernels.build",

@@ -11,7 +11,7 @@ from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.units import counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 
 if TYPE_CHECKING:
     from nashbed.analysis.models.accuracy import Accuracy, BandAccuracy
@@ -47,7 +47,6 @@ INNER = (
     (("loss_bbr", "loss_cubic"), "loss %\nBBR/CUBIC", 100.0),
 )
 """Quantities inside a model, shown where any model says them: names, heading, factor."""
-app = new_app()
 
 
 @command(

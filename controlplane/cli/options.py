@@ -29,12 +29,35 @@ TestbedName = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run directory (results/...).")]
 Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="Run the trials on a Dask cluster: local:N, tcp://HOST:PORT, tls://HOST:PORT, "
+        "ssh:HOSTS.txt, or a cluster file (configs/clusters).",
+    ),
+]
+PrivateNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--private-network",
+        help="Use a cluster on a network of private addresses without TLS.",
+    ),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
 
 def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
     """Commands without colour codes in their help, and with our own messages for errors."""
     return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+
+
+app = new_app()
+"""The commands that are in no group."""
 
 
 def answer(

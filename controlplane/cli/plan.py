@@ -16,10 +16,8 @@ from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 from .where import choose_testbed
-
-app = new_app()
 
 
 class PlanAnswer(Plan):

@@ -15,7 +15,7 @@ from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
 from .equivalence_text import equivalence_text
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ nashbed export results/20260101T120000Z-quickstart --format pcapng --trial b1bdp
 UNVARIED = "no spread"
 """Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
-app = new_app()
 
 
 @command(

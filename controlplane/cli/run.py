@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .api_command import Call, command
-from .console import question_display
-from .options import AsJson, answer, new_app
+from .console import question_display, say
+from .options import AsJson, answer, app
 from .progress import make_display
 from .result_text import result_text, run_answer
-from .where import choose_testbed, say
+from .where import choose_testbed
 
 if TYPE_CHECKING:
     from nashbed.running import RunInProgress
 
-app = new_app()
 
 REPORTS = "nashbed.analysis.report"
 """What takes seconds to import."""

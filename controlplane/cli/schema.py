@@ -10,9 +10,7 @@ import typer
 from ..config.load import write_schemas
 from ..contract.errors import EXIT_OK
 from ..machine.paths import CONFIGS
-from .options import AsJson, answer, new_app
-
-app = new_app()
+from .options import AsJson, answer, app
 
 
 @app.command(epilog="Example: nashbed schema --out configs/schema")

@@ -21,11 +21,8 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, app
 from .progress import make_display
-
-app = new_app()
-
 
 DIGITS = 16
 """Digits of a digest shown to a person."""

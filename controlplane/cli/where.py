@@ -1,13 +1,12 @@
-"""`--on` a cluster or on this machine, and `--wait`: where trials run, for several commands."""
+"""Where trials run, for several commands: which testbed, and on this machine once it is free."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from nashbed import place
@@ -16,27 +15,7 @@ from nashbed.place import OnWait, RunState
 from rich.console import Console
 
 from ..contract.testbed import Testbed
-from .console import duration_text
-
-On = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="WHERE",
-        help="Run the trials on a Dask cluster: local:N, tcp://HOST:PORT, tls://HOST:PORT, "
-        "ssh:HOSTS.txt, or a cluster file (configs/clusters).",
-    ),
-]
-PrivateNetwork = Annotated[
-    bool,
-    typer.Option(
-        "--private-network",
-        help="Use a cluster on a network of private addresses without TLS.",
-    ),
-]
-Wait = Annotated[
-    bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
-]
+from .console import duration_text, say
 
 
 def choose_testbed(given: Mapping[str, Any]) -> Loaded[Testbed]:
@@ -52,11 +31,6 @@ def choose_testbed(given: Mapping[str, Any]) -> Loaded[Testbed]:
     if name is None and chosen.model.is_virtual:
         say("not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)")
     return chosen
-
-
-def say(line: str) -> None:
-    """Tell the user something on standard error."""
-    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
 
 @contextmanager

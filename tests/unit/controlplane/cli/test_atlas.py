@@ -143,10 +143,3 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, before: str) -> None:
     assert time.monotonic() - began < 30
     assert not (tmp_path / "atlas").exists()
     assert is_gone(process.pid, 10)
-
-
-def test_help_has_an_example(capsys: Capture) -> None:
-    assert run(["atlas", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "nashbed atlas --x flows=2..100 --y buffer=1..20bdp" in text
-    assert "Hatched" in text

@@ -50,11 +50,6 @@ def test_tables_and_runs_together(whole_run: Path, tmp_path: Path, capsys: Captu
     assert len(both.read_text().splitlines()) == 4
 
 
-def test_help_has_an_example(capsys: Capture) -> None:
-    assert run(["equilibria", "--help"]) == 0
-    assert "nashbed equilibria results/*-srivastava2023-experiment2" in capsys.readouterr().out
-
-
 def test_errors_are_one_line(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(equilibria_csv([row(5, 9)]))

@@ -180,11 +180,6 @@ def test_wrong_options(args: list[str], said: str, capsys: Capture) -> None:
     assert not out
 
 
-def test_help_has_an_example(capsys: Capture) -> None:
-    assert run(["model", "--help"]) == 0
-    assert "nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp" in capsys.readouterr().out
-
-
 def test_another_cca_in_place_of_bbr(capsys: Capture) -> None:
     assert run(["model", *SETTING, "--bbr", "3", "--second", "copa_default"]) == 0
     text = capsys.readouterr().out
