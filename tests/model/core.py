@@ -443,7 +443,7 @@ class Queue:
 
 
 class Lane(Owned):
-    """A lane's configuration: struct discipline_config."""
+    """A lane's configuration: struct lane_config."""
 
     kind = "config"
 

@@ -290,7 +290,7 @@ go_together(const char *why)
 /* A discipline for all packets. */
 static bool
 set_up_aqm(const struct options *o, const struct aqm_ops *aqm, const struct aqm_line *line,
-	   struct discipline_config *config)
+	   struct lane_config *config)
 {
 	config->aqm.ops = aqm;
 	config->aqm.seed = o->seed;
@@ -302,7 +302,7 @@ set_up_aqm(const struct options *o, const struct aqm_ops *aqm, const struct aqm_
 /* Queues that share their memory by a policy. */
 static bool
 set_up_memory(const struct options *o, const struct memory_ops *policy, const struct aqm_line *line,
-	      struct discipline_config *config)
+	      struct lane_config *config)
 {
 	struct memory_setup *setup = &config->queues.memory;
 	struct memory memory;
@@ -321,7 +321,7 @@ set_up_memory(const struct options *o, const struct memory_ops *policy, const st
 
 /* Set a discipline or a policy up as for packets; false with a line for people. */
 static bool
-set_up(const struct options *o, struct discipline_config *config)
+set_up(const struct options *o, struct lane_config *config)
 {
 	const struct aqm_line line = {.rate_bps = o->rate_bps,
 				      .limit_bytes = o->limit,
@@ -337,7 +337,7 @@ set_up(const struct options *o, struct discipline_config *config)
 static int
 check(const struct options *o)
 {
-	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+	struct lane_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
 
 	return set_up(o, &config) ? EXIT_SUCCESS : EXIT_WRONG;
 }
@@ -345,7 +345,7 @@ check(const struct options *o)
 static int
 pass(const struct options *o)
 {
-	struct discipline_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+	struct lane_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
 	struct traffic_manager tm;
 	int status = EXIT_SUCCESS;
 

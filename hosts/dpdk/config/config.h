@@ -10,7 +10,7 @@
 
 #include "common/failure.h"
 #include "common/shared.h"
-#include "core/discipline.h"
+#include "core/lane_config.h"
 
 #define PATH_BYTES 256
 #define NAME_BYTES 64
@@ -83,8 +83,8 @@ struct config {
 	uint32_t flow_capacity;
 	uint32_t queue_packets;
 	struct wire_config wires[N_WIRES];
-	bool offline;			     /* no control socket, one lane, and: */
-	struct discipline_config bottleneck; /* of its only lane */
+	bool offline;		       /* no control socket, one lane, and: */
+	struct lane_config bottleneck; /* of its only lane */
 };
 
 /* Names for messages and answers; each list ends with NULL. */

@@ -22,17 +22,17 @@ static const char *const limit_counts_names[] = {"system", "queue", NULL};
 static const char *const scheduler_names[] = {"drr", "strict_priority", NULL};
 
 static const struct json_field limit_fields[] = {
-	JSON_FIELD(struct discipline_config, "unit", unit, as_choice, .choices = unit_names),
-	JSON_FIELD(struct discipline_config, "value", limit, as_number, .min = 1, .max = LIMIT_MAX),
-	JSON_FIELD(struct discipline_config, "cell_bytes", cell_bytes, as_number,
-		   .max = CELL_BYTES_MAX, .optional = true),
+	JSON_FIELD(struct lane_config, "unit", unit, as_choice, .choices = unit_names),
+	JSON_FIELD(struct lane_config, "value", limit, as_number, .min = 1, .max = LIMIT_MAX),
+	JSON_FIELD(struct lane_config, "cell_bytes", cell_bytes, as_number, .max = CELL_BYTES_MAX,
+		   .optional = true),
 	{0},
 };
 
 static int
 check_limit(const struct json_place *place, void *structure)
 {
-	const struct discipline_config *config = structure;
+	const struct lane_config *config = structure;
 
 	return config->unit == LIMIT_CELLS && config->cell_bytes == 0 ? -1 : 0;
 }
@@ -138,8 +138,7 @@ static const struct json_field policer_fields[] = {
 	{0},
 };
 
-#define FIELD(key, member, how, ...)                                                               \
-	JSON_FIELD(struct discipline_config, key, member, how, ##__VA_ARGS__)
+#define FIELD(key, member, how, ...) JSON_FIELD(struct lane_config, key, member, how, ##__VA_ARGS__)
 
 const struct json_field lane_return_fields[] = {
 	FIELD("rate_bps", rate_bps, as_number, .min = 1, .max = RATE_BPS_MAX),
@@ -228,7 +227,7 @@ check_memory(const struct json_place *place, struct queues_config *queues,
 int
 lane_check(const struct json_place *place, void *structure)
 {
-	struct discipline_config *config = structure;
+	struct lane_config *config = structure;
 	struct json_place inner = json_place_of_key(place, "queues");
 	struct aqm_line line = {0};
 

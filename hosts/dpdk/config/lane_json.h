@@ -19,9 +19,9 @@
 #define NASHBED_LANE_JSON_H
 
 #include "common/json_fields.h"
-#include "core/discipline.h"
+#include "core/lane_config.h"
 
-/* Of a struct discipline_config, whose plan has arrays from then on that line_plan_free() gives
+/* Of a struct lane_config, whose plan has arrays from then on that line_plan_free() gives
  * back; lane_check() when they are read.
  */
 extern const struct json_field lane_fields[];

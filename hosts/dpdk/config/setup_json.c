@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/aqm_load.h"
-#include "core/discipline.h"
 #include "core/disciplines.h"
+#include "core/lane_config.h"
 #include "core/policies.h"
 
 #define KEY_BYTES 48

@@ -21,7 +21,7 @@ struct dscp_queues {
 
 struct program_request {
 	uint32_t lane;
-	struct discipline_config config;
+	struct lane_config config;
 	struct dscp_queues dscp;
 	uint8_t dscp_default;
 };

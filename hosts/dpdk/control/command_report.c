@@ -67,7 +67,7 @@ command_hello(struct commands *c, const struct json_place *place, const json_t *
 
 struct lane_view {
 	uint32_t lane;
-	struct discipline_stats queue;
+	struct lane_stats queue;
 	struct lane_state state;
 	uint64_t postcards;
 	uint64_t delay_packets;
@@ -80,7 +80,7 @@ run_view_lane(struct loop *loop, void *argument)
 {
 	struct lane_view *view = argument;
 	struct bottleneck *b = &loop->bottleneck;
-	struct discipline_stats returns;
+	struct lane_stats returns;
 
 	view->state = loop->dp->lanes[view->lane];
 	delays_count(loop->dp->role->delays(loop), view->lane, &view->delay_packets,

@@ -9,7 +9,7 @@
 
 struct return_request {
 	uint32_t lane;
-	struct discipline_config config;
+	struct lane_config config;
 };
 
 static int
@@ -48,7 +48,7 @@ struct return_queue_request {
 	uint32_t lane;
 	char path[PATH_MAX];
 	bool is_set;
-	struct discipline_stats stats;
+	struct lane_stats stats;
 	struct record_log taken;
 };
 

@@ -5,11 +5,11 @@
 
 #include "common/nanoseconds.h"
 #include "common/shared.h"
-#include "discipline.h"
+#include "lane_config.h"
 #include "line_schedule.h"
 
 static inline void
-line_limit(const struct discipline_config *config, uint64_t limit, struct aqm_line *line)
+line_limit(const struct lane_config *config, uint64_t limit, struct aqm_line *line)
 {
 	bool counts_packets = config->unit == LIMIT_PACKETS;
 
@@ -21,7 +21,7 @@ line_limit(const struct discipline_config *config, uint64_t limit, struct aqm_li
 
 /* What a discipline is told of the line before anything is queued. */
 static inline void
-line_describe(const struct discipline_config *config, struct aqm_line *line)
+line_describe(const struct lane_config *config, struct aqm_line *line)
 {
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
@@ -30,7 +30,7 @@ line_describe(const struct discipline_config *config, struct aqm_line *line)
 }
 
 static inline bool
-line_valid(const struct discipline_config *config)
+line_valid(const struct lane_config *config)
 {
 	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
 		return false;
@@ -40,7 +40,7 @@ line_valid(const struct discipline_config *config)
 }
 
 static inline uint64_t
-line_units(const struct discipline_config *config, uint32_t bytes)
+line_units(const struct lane_config *config, uint32_t bytes)
 {
 	switch (config->unit) {
 	case LIMIT_PACKETS:
@@ -62,14 +62,14 @@ later_of(struct exact_time a, uint64_t ns)
 }
 
 static inline uint64_t
-line_bits(const struct discipline_config *config, uint32_t bytes)
+line_bits(const struct lane_config *config, uint32_t bytes)
 {
 	return 8 * ((uint64_t)bytes + config->overhead_bytes);
 }
 
 /* When the last bit of a packet has left whose first bit leaves at t. */
 static inline struct exact_time
-line_departure(const struct discipline_config *config, struct exact_time t, uint32_t bytes)
+line_departure(const struct lane_config *config, struct exact_time t, uint32_t bytes)
 {
 	uint64_t parts = line_bits(config, bytes) * SECOND_NS + t.part;
 

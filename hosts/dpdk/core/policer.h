@@ -9,7 +9,7 @@
 
 #include "common/nanoseconds.h"
 #include "common/shared.h"
-#include "discipline.h"
+#include "lane_config.h"
 
 #define POLICER_PARTS_PER_BYTE (8 * SECOND_NS)
 

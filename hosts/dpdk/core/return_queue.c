@@ -31,8 +31,7 @@ return_queues_free(struct return_queues *r)
 }
 
 int
-return_queues_configure(struct return_queues *r, uint32_t lane,
-			const struct discipline_config *config)
+return_queues_configure(struct return_queues *r, uint32_t lane, const struct lane_config *config)
 {
 	int error = traffic_manager_configure(&r->tm, lane, config);
 

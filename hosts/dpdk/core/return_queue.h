@@ -32,7 +32,7 @@ void return_queues_free(struct return_queues *r);
 
 /* A lane has one from here on: as traffic_manager_configure(). */
 int return_queues_configure(struct return_queues *r, uint32_t lane,
-			    const struct discipline_config *config);
+			    const struct lane_config *config);
 
 /* It has none any more; nothing may be in it. Its records are forgotten. */
 void return_queues_clear(struct return_queues *r, uint32_t lane);

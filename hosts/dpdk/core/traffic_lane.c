@@ -82,7 +82,7 @@ traffic_lane_free(struct traffic_lane *lane)
 }
 
 static const void *
-parameters_of(const struct discipline_config *config)
+parameters_of(const struct lane_config *config)
 {
 	if (config->aqm.ops == &queues_ops)
 		return &config->queues;
@@ -108,7 +108,7 @@ begin_state(struct traffic_lane *lane)
 }
 
 int
-traffic_lane_configure(struct traffic_lane *lane, const struct discipline_config *config)
+traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *config)
 {
 	struct line_schedule *schedule;
 	int error;
@@ -323,7 +323,7 @@ traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet)
 int
 traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes)
 {
-	const struct discipline_config *config = &lane->config;
+	const struct lane_config *config = &lane->config;
 	struct description line = {text, text_bytes, 0};
 
 	if (config->policer.rate_bps > 0)
@@ -347,9 +347,9 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 }
 
 void
-traffic_lane_stats(const struct traffic_lane *lane, struct discipline_stats *stats)
+traffic_lane_stats(const struct traffic_lane *lane, struct lane_stats *stats)
 {
-	*stats = (struct discipline_stats){
+	*stats = (struct lane_stats){
 		.queue_bytes = queue_bytes(lane),
 		.queue_packets = lane->line.packets + lane->is_busy,
 		.peak_bytes = lane->peak_bytes,

@@ -11,7 +11,7 @@
 #define NASHBED_TRAFFIC_LANE_H
 
 #include "common/event_heap.h"
-#include "discipline.h"
+#include "lane_config.h"
 #include "policer.h"
 
 struct traffic_lane {
@@ -28,7 +28,7 @@ struct traffic_lane {
 	uint64_t dropped_packets;
 	struct line_schedule *schedule; /* NULL: the line does not change */
 	struct policer policer;
-	struct discipline_config config;
+	struct lane_config config;
 };
 
 /* It refuses everything until it is configured. */
@@ -36,7 +36,7 @@ void traffic_lane_init(struct traffic_lane *lane);
 void traffic_lane_free(struct traffic_lane *lane);
 
 /* 0; -EINVAL for a value out of range; -EBUSY while packets are queued; -ENOMEM. */
-int traffic_lane_configure(struct traffic_lane *lane, const struct discipline_config *config);
+int traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *config);
 
 /* n packets that arrive as one: true when all are taken; false when all are dropped. Fills all of
  * the metadata but the time of a departure, which is not known yet.
@@ -63,7 +63,7 @@ bool traffic_lane_discard(struct traffic_lane *lane, struct queue_packet *packet
 
 /* The configuration as one line for people, as snprintf() does. */
 int traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_bytes);
-void traffic_lane_stats(const struct traffic_lane *lane, struct discipline_stats *stats);
+void traffic_lane_stats(const struct traffic_lane *lane, struct lane_stats *stats);
 void traffic_lane_reset_stats(struct traffic_lane *lane);
 
 /* What the configuration schedules begins at t0; without it the lane stays as it was configured. */

@@ -30,7 +30,7 @@ traffic_manager_free(struct traffic_manager *tm)
 
 int
 traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
-			  const struct discipline_config *config)
+			  const struct lane_config *config)
 {
 	return lane < tm->n_lanes ? traffic_lane_configure(&tm->lanes[lane], config) : -EINVAL;
 }
@@ -77,8 +77,7 @@ traffic_manager_discard(struct traffic_manager *tm, uint32_t lane, struct queue_
 }
 
 void
-traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
-		      struct discipline_stats *stats)
+traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane, struct lane_stats *stats)
 {
 	traffic_lane_stats(&tm->lanes[lane], stats);
 }

@@ -19,7 +19,7 @@ void traffic_manager_free(struct traffic_manager *tm);
 
 /* As traffic_lane_configure(); -EINVAL also for a lane that does not exist. */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
-			      const struct discipline_config *config);
+			      const struct lane_config *config);
 
 /* n packets of one lane that arrive as one; their handle, lane, bytes, flow, ecn and queue
  * are given, the rest is filled. True when all are taken, false when all are dropped. All
@@ -39,7 +39,7 @@ bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
 			     struct queue_packet *packet);
 
 void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
-			   struct discipline_stats *stats);
+			   struct lane_stats *stats);
 /* The lane's configuration as one line for people, as snprintf() does. */
 int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
 			     size_t text_bytes);

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "discipline.h"
+#include "lane_config.h"
 
 /* With full-sized frames 64 KiB are 45 of them: only smaller ones can reach this. */
 #define TRAIN_PACKETS 64u

@@ -204,7 +204,7 @@ print_result(const struct benches *all, const struct config *config, uint64_t pa
 
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct bench *b = &all->loops[i];
-		struct discipline_stats queue;
+		struct lane_stats queue;
 
 		traffic_manager_stats(&b->bottleneck.tm, LANE, &queue);
 		departed += b->departed;

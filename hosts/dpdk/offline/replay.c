@@ -179,7 +179,7 @@ add_reading(const struct capture *c, json_t *summary)
 static int
 fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *summary)
 {
-	struct discipline_stats queue;
+	struct lane_stats queue;
 	json_t *flows = json_array();
 
 	traffic_manager_stats(&r->driver.dp.loops[0].bottleneck.tm, LANE, &queue);

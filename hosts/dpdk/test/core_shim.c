@@ -49,7 +49,7 @@ OWNED(traffic_manager, traffic_manager, traffic_manager_init(made, (uint32_t)num
       traffic_manager_free(made))
 OWNED(returns, return_queues, return_queues_init(made, (uint32_t)number, 0),
       return_queues_free(made))
-OWNED(config, discipline_config, made->rate_bps = number, (void)made)
+OWNED(config, lane_config, made->rate_bps = number, (void)made)
 OWNED(train, train, (void)number, (void)made)
 OWNED(lateness, lateness, (void)number, (void)made)
 OWNED(round_trips, round_trips, round_trips_init(made), round_trips_free(made))
@@ -159,8 +159,8 @@ shim_delay_line_waiting(const struct delay_line *line, uint32_t path)
 
 /* What is left of a lane's configuration: its limit, and what counts against it. */
 void
-shim_config_limit(struct discipline_config *config, uint64_t limit, uint32_t unit,
-		  uint32_t cell_bytes, uint32_t counts, uint32_t overhead_bytes)
+shim_config_limit(struct lane_config *config, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
+		  uint32_t counts, uint32_t overhead_bytes)
 {
 	config->limit = limit;
 	config->unit = (enum limit_unit)unit;
@@ -171,7 +171,7 @@ shim_config_limit(struct discipline_config *config, uint64_t limit, uint32_t uni
 
 /* The lane's discipline, or that of one of several queues. */
 static struct aqm_setup *
-setup_of(struct discipline_config *config, uint32_t queue)
+setup_of(struct lane_config *config, uint32_t queue)
 {
 	return queue < QUEUES_MAX ? &config->queues.queues[queue].aqm : &config->aqm;
 }
@@ -187,8 +187,7 @@ set(const struct aqm_param *params, void *config, const char *name, double value
 
 /* Its defaults; 0 or -ENOENT. */
 int
-shim_config_discipline(struct discipline_config *config, uint32_t queue, const char *name,
-		       uint64_t seed)
+shim_config_discipline(struct lane_config *config, uint32_t queue, const char *name, uint64_t seed)
 {
 	struct aqm_setup *setup = setup_of(config, queue);
 
@@ -202,7 +201,7 @@ shim_config_discipline(struct discipline_config *config, uint32_t queue, const c
 
 /* 0, -ENOENT for a parameter that there is not, -ERANGE. */
 int
-shim_config_set(struct discipline_config *config, uint32_t queue, const char *name, double value)
+shim_config_set(struct lane_config *config, uint32_t queue, const char *name, double value)
 {
 	struct aqm_setup *setup = setup_of(config, queue);
 
@@ -211,7 +210,7 @@ shim_config_set(struct discipline_config *config, uint32_t queue, const char *na
 
 /* What was left out is computed. NULL, or what is wrong. */
 const char *
-shim_config_check(struct discipline_config *config, uint32_t queue)
+shim_config_check(struct lane_config *config, uint32_t queue)
 {
 	struct aqm_setup *setup = setup_of(config, queue);
 	struct aqm_line line = {0};
@@ -226,7 +225,7 @@ shim_config_check(struct discipline_config *config, uint32_t queue)
 
 /* Several queues, as yet with the policy of complete sharing. */
 void
-shim_config_queues(struct discipline_config *config, uint32_t n, uint32_t scheduler)
+shim_config_queues(struct lane_config *config, uint32_t n, uint32_t scheduler)
 {
 	config->aqm.ops = &queues_ops;
 	config->queues.n = n;
@@ -234,7 +233,7 @@ shim_config_queues(struct discipline_config *config, uint32_t n, uint32_t schedu
 }
 
 void
-shim_config_queue(struct discipline_config *config, uint32_t queue, uint32_t weight, uint64_t limit)
+shim_config_queue(struct lane_config *config, uint32_t queue, uint32_t weight, uint64_t limit)
 {
 	config->queues.queues[queue].weight = weight;
 	config->queues.queues[queue].limit_bytes = limit;
@@ -242,7 +241,7 @@ shim_config_queue(struct discipline_config *config, uint32_t queue, uint32_t wei
 
 /* A policy by its name, or by the path of a shared object; 0 or -ENOENT. */
 int
-shim_config_memory(struct discipline_config *config, const char *name, uint64_t seed)
+shim_config_memory(struct lane_config *config, const char *name, uint64_t seed)
 {
 	struct memory_setup *setup = &config->queues.memory;
 	char problem[256];
@@ -258,7 +257,7 @@ shim_config_memory(struct discipline_config *config, const char *name, uint64_t 
 }
 
 int
-shim_config_memory_set(struct discipline_config *config, const char *name, double value)
+shim_config_memory_set(struct lane_config *config, const char *name, double value)
 {
 	struct memory_setup *setup = &config->queues.memory;
 
@@ -267,21 +266,21 @@ shim_config_memory_set(struct discipline_config *config, const char *name, doubl
 
 /* Of the static policy. */
 void
-shim_config_memory_limits(struct discipline_config *config, const uint64_t *limits)
+shim_config_memory_limits(struct lane_config *config, const uint64_t *limits)
 {
 	memcpy(config->queues.memory.config, limits, config->queues.n * sizeof(*limits));
 }
 
 /* A parameter of a discipline that was checked. */
 double
-shim_config_get(const struct discipline_config *config, uint32_t param)
+shim_config_get(const struct lane_config *config, uint32_t param)
 {
 	return aqm_get(&config->aqm.ops->params[param], config->aqm.config);
 }
 
 /* Its name, NULL behind the last; kind, default, lowest and highest value in out. */
 const char *
-shim_config_param(const struct discipline_config *config, uint32_t param, double out[4])
+shim_config_param(const struct lane_config *config, uint32_t param, double out[4])
 {
 	const struct aqm_param *p = &config->aqm.ops->params[param];
 
@@ -294,7 +293,7 @@ shim_config_param(const struct discipline_config *config, uint32_t param, double
 
 /* Of states, or of opportunities; a caller's arrays, which the configuration does not own. */
 void
-shim_config_schedule(struct discipline_config *config, struct line_state *states, uint32_t n_states,
+shim_config_schedule(struct lane_config *config, struct line_state *states, uint32_t n_states,
 		     uint64_t *opportunities_ns, uint32_t n_opportunities, uint64_t bits,
 		     uint64_t period_ns)
 {
@@ -309,7 +308,7 @@ shim_config_schedule(struct discipline_config *config, struct line_state *states
 }
 
 void
-shim_config_policer(struct discipline_config *config, uint64_t rate_bps, uint64_t burst_bytes)
+shim_config_policer(struct lane_config *config, uint64_t rate_bps, uint64_t burst_bytes)
 {
 	config->policer = (struct policer_config){rate_bps, burst_bytes};
 }
@@ -395,7 +394,7 @@ shim_traffic_manager_next_ns(const struct traffic_manager *tm)
 void
 shim_traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
 {
-	struct discipline_stats stats;
+	struct lane_stats stats;
 
 	traffic_manager_stats(tm, lane, &stats);
 	out[0] = stats.queue_bytes;
@@ -579,7 +578,7 @@ int
 shim_returns_configure(struct return_queues *r, uint32_t lane, uint64_t rate_bps,
 		       uint64_t limit_packets, uint32_t overhead_bytes)
 {
-	struct discipline_config config = {
+	struct lane_config config = {
 		.rate_bps = rate_bps,
 		.limit = limit_packets,
 		.unit = LIMIT_PACKETS,

@@ -43,7 +43,7 @@ struct play {
 
 /* Defaults, then what is given; false for a name or value that cannot be. */
 static bool
-fill(struct discipline_config *config, const struct setup *setup)
+fill(struct lane_config *config, const struct setup *setup)
 {
 	const struct aqm_param *params = config->aqm.ops->params;
 
@@ -100,7 +100,7 @@ int
 shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
 	  struct outcome *outcomes)
 {
-	struct discipline_config config = {
+	struct lane_config config = {
 		.rate_bps = setup->rate_bps,
 		.limit = setup->limit,
 		.unit = (enum limit_unit)setup->unit,

@@ -78,7 +78,7 @@ open_rig(struct rig *rig, const char *spec)
 			     "--no-shconf",    "--no-telemetry", "-m64",
 			     "--iova-mode=va", "--log-level=3",	 NULL};
 	struct bottleneck_sink sink = {take_frame, take_postcard, rig};
-	struct discipline_config config = {.rate_bps = 1000000, .limit = ROOM * FRAME_BYTES};
+	struct lane_config config = {.rate_bps = 1000000, .limit = ROOM * FRAME_BYTES};
 	struct failure failure = {0};
 
 	CHECK(rte_eal_init(8, arguments) >= 0);
@@ -134,10 +134,10 @@ send_segments(struct rig *rig, uint32_t lane, uint32_t n, uint64_t now_ns)
 	}
 }
 
-static struct discipline_stats
+static struct lane_stats
 queue_of(const struct rig *rig, uint32_t lane)
 {
-	struct discipline_stats stats;
+	struct lane_stats stats;
 
 	traffic_manager_stats(&rig->bottleneck.tm, lane, &stats);
 	return stats;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a lane of the traffic manager is to do, and what it says of itself. */
-#ifndef NASHBED_DISCIPLINE_H
-#define NASHBED_DISCIPLINE_H
+#ifndef NASHBED_LANE_CONFIG_H
+#define NASHBED_LANE_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ struct policer_config {
 	uint64_t burst_bytes;
 };
 
-struct discipline_config {
+struct lane_config {
 	uint64_t rate_bps;
 	uint64_t limit;
 	enum limit_unit unit;
@@ -56,7 +56,7 @@ struct discipline_config {
 	struct policer_config policer;
 };
 
-struct discipline_stats {
+struct lane_stats {
 	uint64_t queue_bytes;
 	uint64_t queue_packets;
 	uint64_t peak_bytes;
