@@ -15,7 +15,7 @@ from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import buffer_text
-from .axes import MARK
+from .plot import UNSETTLED
 from .style import INK, MUTED, WIDE, new_figure, share_colours
 
 ROW_HEIGHT, MARGIN = 0.56, 1.35
@@ -105,7 +105,7 @@ class _Cell:
         )  # fmt: skip
         dark = face != NOT_KNOWN and share is not None and not LIGHT <= share <= DARK
         ink = "white" if dark else INK
-        mark = MARK if self.unsettled and self.text else ""
+        mark = UNSETTLED if self.unsettled and self.text else ""
         ax.text(column, row - (0.1 if self.between else 0), (self.text or "not known") + mark,
                 ha="center", va="center", fontsize=9.5 if self.text else 7.5,
                 color=ink if self.text else MUTED)  # fmt: skip

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from .drawing import draw
+from .plot import Plot
+
 
 @dataclass(frozen=True)
 class Sketch:
@@ -18,7 +21,7 @@ class Sketch:
         suffix: What distinguishes it from others of the same kind and setting.
         title: One line.
         caption: What is shown and how to read it.
-        draw: Draws it in the style that is set; None: there is nothing to show.
+        made: Its data, or what draws itself in the style that is set; None: nothing to show.
     """
 
     kind: str
@@ -26,7 +29,12 @@ class Sketch:
     suffix: str
     title: str
     caption: str
-    draw: Callable[[], Figure | None]
+    made: Callable[[], Plot | Figure | None]
+
+    def draw(self) -> Figure | None:
+        """Draw it in the style that is set; None: there is nothing to show."""
+        found = self.made()
+        return draw(found) if isinstance(found, Plot) else found
 
     @property
     def name(self) -> str:
