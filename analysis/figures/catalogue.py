@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -34,24 +34,10 @@ OnFigure = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class DrawnFigure:
-    """A figure and its files.
+class DrawnFigure(Sketch):
+    """A figure and its files by suffix."""
 
-    Attributes:
-        name: Stem of the files.
-        kind: Which figure it is, e.g. `throughput_by_mix`.
-        setting: Label of its setting; empty: it is of the whole run.
-        title: One line.
-        caption: What is shown and how to read it.
-        paths: Suffix -> file.
-    """
-
-    name: str
-    kind: str
-    setting: str
-    title: str
-    caption: str
-    paths: dict[str, Path]
+    paths: dict[str, Path] = field(default_factory=dict)
 
 
 def draw_all(
@@ -79,11 +65,7 @@ def draw_all(
                 continue
             save(figure, folder / sketch.name, formats)
             files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
-            drawn.append(
-                DrawnFigure(
-                    sketch.name, sketch.kind, sketch.setting, sketch.title, sketch.caption, files
-                )
-            )
+            drawn.append(DrawnFigure(**vars(sketch), paths=files))
     return drawn
 
 
@@ -138,15 +120,12 @@ def _measured_sketches(
 def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
     for comparison in taps:
         yield Sketch(
-            "tap_delay",
-            "",
-            comparison.trial,
-            f"Queueing delay from captures and from postcards, {comparison.trial}",
+            "tap_delay", "", f"Queueing delay from captures and from postcards, {comparison.trial}",
             "Above: each packet's sojourn time from the switch's postcards, and its delay from the "
             "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
             "5th and 95th percentile. The few packets outside the plot are listed as mismatches.",
-            partial(draw_tap_delay, comparison),
-        )
+            partial(draw_tap_delay, comparison), suffix=comparison.trial,
+        )  # fmt: skip
 
 
 def detailed_trials(

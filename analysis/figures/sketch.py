@@ -18,25 +18,25 @@ class Sketch:
     Attributes:
         kind: Which figure it is, e.g. `throughput_by_mix`.
         setting: Label of its setting; empty: it is of the whole run.
-        suffix: What distinguishes it from others of the same kind and setting.
         title: One line.
         caption: What is shown and how to read it.
         made: Its data, or what draws itself in the style that is set; None: nothing to show.
+        suffix: What distinguishes it from others of the same kind and setting.
     """
 
     kind: str
     setting: str
-    suffix: str
     title: str
     caption: str
     made: Callable[[], Plot | Figure | None]
-
-    def draw(self) -> Figure | None:
-        """Draw it in the style that is set; None: there is nothing to show."""
-        found = self.made()
-        return draw(found) if isinstance(found, Plot) else found
+    suffix: str = ""
 
     @property
     def name(self) -> str:
         """Stem of its files."""
         return "-".join(part for part in (self.kind, self.setting, self.suffix) if part)
+
+    def draw(self) -> Figure | None:
+        """Draw it in the style that is set; None: there is nothing to show."""
+        found = self.made()
+        return draw(found) if isinstance(found, Plot) else found
