@@ -46,14 +46,7 @@ def draw_all(
     formats: Sequence[str] = ("svg", "png", "pdf"),
     on_figure: OnFigure = lambda _done, _total: None,
 ) -> list[DrawnFigure]:
-    """Draw figures; those that have nothing to show have no file.
-
-    Args:
-        wanted: The figures.
-        folder: Where the files go; it is made.
-        formats: Suffixes: svg, png, pdf.
-        on_figure: Is told what is drawn.
-    """
+    """Draw figures into a folder, which is made; those that have nothing to show have no file."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     wanted = list(wanted)
@@ -78,33 +71,16 @@ def sketches(
 ) -> Iterator[Sketch]:
     """Every figure of a run, none of them drawn yet.
 
-    Settings without a valid trial have no figure: never a plot of nothing.
-
-    Args:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
-        correlation: How its telemetry goes with its throughput.
-        taps: Trials that were captured before and behind the bottleneck.
-        sharing: Who shared the queue's memory.
+    Settings without a valid trial have no figure: never a plot of nothing. `taps` are trials that
+    were captured before and behind the bottleneck.
     """
-    yield from _measured_sketches(measures, equilibria, correlation, sharing)
-    yield from _tap_sketches(taps)
-
-
-def _measured_sketches(
-    measures: RunMeasures,
-    equilibria: Sequence[SettingEquilibria],
-    correlation: RunCorrelation,
-    sharing: RunSharing,
-) -> Iterator[Sketch]:
     by_label = {e.setting.label: e for e in equilibria}
     yield from run_sketches(measures, by_label)
     yield from sharing_run_sketches(measures, sharing)
     yield from traffic_run_sketches(measures)
-    if len(measures.run.settings) > MAX_SETTINGS:
-        return
+    settings = measures.run.settings
     detailed = detailed_trials(measures, equilibria)
-    for setting in measures.run.settings:
+    for setting in settings if len(settings) <= MAX_SETTINGS else ():
         if not any(cell.trials for cell in measures.cells(setting)):
             continue
         yield from setting_sketches(measures, setting, by_label[setting.label], correlation)
@@ -115,9 +91,6 @@ def _measured_sketches(
                 yield from trial_sketches(measures, trial)
                 yield from sharing_trial_sketches(measures, trial, sharing)
                 yield from traffic_trial_sketches(measures, trial)
-
-
-def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
     for comparison in taps:
         yield Sketch(
             "tap_delay", "", f"Queueing delay from captures and from postcards, {comparison.trial}",

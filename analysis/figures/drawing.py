@@ -92,11 +92,9 @@ def _moved(ax: Axes, points: float) -> dict[str, Any]:
     return {"transform": ax.transData + ScaledTranslation(points / 72, 0, scale)}
 
 
-def draw(plot: Plot, width: float | None = None) -> Figure:
-    """Draw a figure in the style that is set, in its own width or another one in inches."""
+def draw(plot: Plot) -> Figure:
+    """Draw a figure in the style that is set."""
     figure, axes = _axes(plot)
-    if width is not None:
-        figure.set_size_inches(width, width * figure.get_figheight() / figure.get_figwidth())
     for ax, panel in zip(axes, plot.panels, strict=True):
         _draw_panel(ax, panel, {"fontsize": "medium", "pad": 3} if plot.layout == "grid" else {})
     if plot.layout == "grid":

@@ -102,7 +102,7 @@ def _growth(flows: int, game: Population) -> Iterator[Item]:
 
 def _draw_plane(equilibria: SettingEquilibria, game: Population) -> Figure:
     table = equilibria.table
-    figure, (ax,) = new_figure(WIDE * 0.8, 4.8)
+    figure, ax = new_figure(WIDE * 0.8, 4.8)
     place = _triangle if len(table.sizes) == 1 else _square
     _draw_field(ax, game, place)
     for start in _corner_starts(game):

@@ -120,11 +120,7 @@ def thresholds(
 def draw_blame(sharing: TrialSharing) -> Figure | None:
     """Draw who held the memory when whose packets were dropped: a row for each that lost.
 
-    Args:
-        sharing: A trial.
-
-    Returns:
-        The figure; None without a drop, or if all flows are of one class.
+    None without a drop, or if all flows are of one class.
     """
     if not sharing.dropped_packets or len(sharing.classes) < 2:
         return None
@@ -136,7 +132,7 @@ def draw_blame(sharing: TrialSharing) -> Figure | None:
         cells, of_row = sharing.blame.blamed_bytes[np.ix_(order, order)], sharing.class_of[order]
     else:
         cells, of_row = among, np.arange(classes)
-    figure, (ax,) = new_figure(NARROW, 4.4)
+    figure, ax = new_figure(NARROW, 4.4)
     ax.set_facecolor(NO_DROPS)
     image = ax.imshow(100 * blame_shares(cells), cmap="Blues", vmin=0, aspect="auto",
                       interpolation="nearest")  # fmt: skip

@@ -138,17 +138,13 @@ def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquil
 def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
     """Draw the matrix; the CCA that does best on average is at the top.
 
-    Args:
-        pairs: The games of all pairs of one setting.
-
-    Returns:
-        The figure; None unless every pair of at least three CCAs was measured.
+    None unless every pair of at least three CCAs was measured.
     """
     scores = dict(ranking(pairs))
     names = list(scores)
     if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
         return None
-    figure, (ax,) = new_figure(WIDE, 0.62 * len(names) + 1.6)
+    figure, ax = new_figure(WIDE, 0.62 * len(names) + 1.6)
     shares = _matrix(pairs, names)
     colours = mpl.colormaps["RdBu"].with_extremes(bad="#eef0f2")
     ax.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")

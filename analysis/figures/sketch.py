@@ -40,3 +40,8 @@ class Sketch:
         """Draw it in the style that is set; None: there is nothing to show."""
         found = self.made()
         return draw(found) if isinstance(found, Plot) else found
+
+    def table(self) -> str | None:
+        """The numbers that it shows as CSV; None: there are none, or it is no data."""
+        found = self.made()
+        return found.table() if isinstance(found, Plot) else None

@@ -121,13 +121,10 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def new_figure(
-    width: float, height: float, rows: int = 1, heights: Sequence[float] | None = None
-) -> tuple[Figure, list[Axes]]:
+def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     """A figure with its axes, without any global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(rows, 1, squeeze=False, sharex=True, height_ratios=heights)
-    return figure, list(axes[:, 0])
+    return figure, figure.subplots()
 
 
 @cache

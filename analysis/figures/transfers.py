@@ -46,9 +46,7 @@ def name_of_mix(measures: RunMeasures, state: State) -> str:
 def draw_by_size(measures: RunMeasures, rows: Sequence[ClassOfTransfers]) -> Plot | None:
     """Median and 99th percentile of slowdowns (or of completion times) by size class.
 
-    Args:
-        measures: The run's measures.
-        rows: Classes of one setting, group and strategy: every mix that is to be drawn.
+    Rows are of one setting, group and strategy: every mix that is to be drawn.
     """
     slow = any(row.readings["median_slowdown"] for row in rows)
     states = list(dict.fromkeys(row.state for row in rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -24,6 +26,7 @@ from nashbed.analysis.figures.plot import (
     means,
     unsettled,
 )
+from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.metrics.statistics import Estimate
 from tests.support.drawn import legend_of, points, texts
 
@@ -65,6 +68,9 @@ def test_means_leave_out_what_is_not_known_and_have_bars_where_there_is_an_inter
 def test_the_table_has_a_row_for_each_number() -> None:
     rows = Plot([Panel(ITEMS, title="one")]).table().splitlines()
     assert rows[0] == "panel,series,x,y,low,high"
+    sketch = Sketch("kind", "setting", "A title", "A caption", lambda: Plot([Panel([])]), "suffix")
+    assert (sketch.name, sketch.table()) == ("kind-setting-suffix", rows[0] + "\n")
+    assert replace(sketch, made=Figure).table() is None
     assert rows[1:5] == [
         "one,line,0,2,,", "one,line,1,3,,",
         "one,x (n = 1 to 3 trials),0,20.0,15.0,25.0", "one,x (n = 1 to 3 trials),2,40.0,40.0,40.0",
@@ -124,7 +130,6 @@ def test_rows_share_their_x_and_the_legend_has_what_has_bars_first() -> None:
     assert below.get_xlim() == (0, 7)
     assert legend_of(figure) == ["bars", "line"]
     assert tuple(figure.get_size_inches()) == (3, 4)
-    assert tuple(draw(Plot([Panel([line])], (3, 4)), 6).get_size_inches()) == (6, 8)
 
 
 def test_what_had_not_settled_is_marked_once_at_each_place() -> None:
