@@ -198,7 +198,7 @@ def _bandwidth(measures: RunMeasures, trial: TrialMeasures, samples: BbrSamples,
     carried = np.full(len(edges) - 1, float(trial.rate_bps))
     if trial.course is not None:
         carried = trial.course.capacity_bits(edges) * (NS_PER_S / RATE_STEP_NS)
-    items.append(Line(edges / NS_PER_S, [*carried / 1e6, carried[-1] / 1e6], color=INK,
+    items.append(Line(edges / NS_PER_S, [*carried / 1e6, carried[-1] / 1e6], color=INK, zorder=1,
                       linewidth=1.0, linestyle=DASHED, drawstyle="steps-post"))  # fmt: skip
     items += _probes(samples)
     title = f"all {_names(trial, samples)} flows\n(Mbit/s)"
