@@ -46,14 +46,8 @@ def retransmits_of(strategy: str) -> Value:
 def draw_heat_map(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
     """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
 
-    Args:
-        measures: The run's measures.
-        value: (measures, setting) -> value; None where not measured.
-        label: What it is, with its unit.
-        signed: Whether 0 is the middle of the colours.
-
-    Returns:
-        The figure; None unless at least two rates and two base RTTs have a value.
+    None unless at least two rates and two base RTTs have a value. `signed`: 0 is the middle of the
+    colours.
     """
     settings = [s for s in measures.run.settings if value(measures, s) is not None]
     rates = sorted({s.rate_bps for s in settings})
@@ -135,11 +129,7 @@ def _write_values(ax: Axes, grid: NDArray[np.float64], high: float) -> None:
 
 
 def draw_decision_tree(measures: RunMeasures) -> Figure | None:
-    """Draw the tree of a run; None if no tree can be fitted.
-
-    Args:
-        measures: The run's measures.
-    """
+    """Draw the tree of a run; None if no tree can be fitted."""
     decision = decide(measures)
     if decision is None:
         return None

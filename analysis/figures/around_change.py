@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from nashbed.controlplane.contract.records import KIND_DEPARTED
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from ..align.course import PathChange, PathCourse
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
-from .style import DASHED, INK, MUTED, WIDE, colour_of, legend_below, new_figure
+from .plot import Axis, Band, Line, Note, Panel, Plot, Rule
+from .style import DASHED, INK, MUTED, WIDE, colour_of
 
 BEFORE, AFTER_NS = 0.25, 30 * NS_PER_S
 """Part of the time shown that lies before the change; the most that is shown after it."""
@@ -23,13 +23,7 @@ LEAST_BIN_NS = 1_000_000
 
 
 def span_around(course: PathCourse, number: int, end_ns: int) -> tuple[int, int]:
-    """What is shown around a change: up to the next one, and a third of that before it.
-
-    Args:
-        course: What the path does.
-        number: Which change.
-        end_ns: End of the trial.
-    """
+    """What is shown around a change: up to the next one, and a third of that before it."""
     change, until = course.segments(end_ns)[number]
     until = min(until, change.at_ns + AFTER_NS)
     before = (until - change.at_ns) * BEFORE / (1 - BEFORE)
@@ -38,16 +32,10 @@ def span_around(course: PathCourse, number: int, end_ns: int) -> tuple[int, int]
 
 def draw_around_change(
     measures: RunMeasures, trial: TrialMeasures, span_ns: tuple[int, int]
-) -> Figure | None:
-    """Draw what left the queue by strategy, and the queue, over a part of a trial.
+) -> Plot | None:
+    """What left the queue by strategy, and the queue, in a part of a trial (from, to).
 
-    Args:
-        measures: The run's measures.
-        trial: The trial.
-        span_ns: What is shown (from, to).
-
-    Returns:
-        The figure; None if its postcards are not kept, or nothing left.
+    None if its postcards are not kept, or nothing left.
 
     Raises:
         RunError: The postcards are damaged.
@@ -60,40 +48,56 @@ def draw_around_change(
     left = departed_bins(trial, bins)
     if not left.any():
         return None
-    figure, (above, below) = new_figure(WIDE, 4.6, rows=2, heights=(1.3, 1))
     t_s = bins.middles_ns / NS_PER_S
-    background = ~np.isin(trial.group, np.arange(len(trial.state)))
-    for strategy in dict.fromkeys(np.array(trial.strategy)[~background].tolist()):
-        which = (np.array(trial.strategy) == strategy) & ~background
-        above.plot(t_s, left[which].sum(axis=0) / 1e6, linewidth=1.2, label=strategy,
-                   color=colour_of(strategy, measures.strategies))  # fmt: skip
-    if background.any():
-        above.plot(t_s, left[background].sum(axis=0) / 1e6, color=MUTED, linewidth=1.0,
-                   label="background")  # fmt: skip
     edges = bins.start_ns + bins.length_ns * np.arange(bins.count + 1)
     capacity = course.capacity_bits(edges) * NS_PER_S / bins.length_ns
-    above.step(t_s, capacity / 1e6, where="mid", color=INK, linewidth=1.0, linestyle=DASHED,
-               label="what the link can carry")  # fmt: skip
-    above.set(ylabel="left the queue (Mbit/s)", ylim=(0, 1.15 * above.get_ylim()[1]))
     chunks = trial.trial.batches("postcards", COLUMNS)
     queue = occupancy_bins(chunks, len(trial.strategy), bins).sum(axis=0)
-    below.fill_between(t_s, queue / 1e3, color=MUTED, alpha=0.5, linewidth=0)
-    below.set(xlabel="time (s)", ylabel="queue (kB)", ylim=(0, None),
-              xlim=(low / NS_PER_S, high / NS_PER_S))  # fmt: skip
-    _mark(above, below, [c for c in course.changes if low <= c.at_ns <= high])
-    legend_below(figure, above, 4)
-    return figure
+    changes = [c for c in course.changes if low <= c.at_ns <= high]
+    above = [
+        *_by_strategy(measures, trial, t_s, left),
+        Line(t_s, capacity / 1e6, "what the link can carry", drawstyle="steps-mid", color=INK,
+             linewidth=1.0, linestyle=DASHED),
+        *_marks(changes),
+        *(_name(change, number) for number, change in enumerate(changes)),
+    ]  # fmt: skip
+    below = [Band(t_s, 0, queue / 1e3, color=MUTED, alpha=0.5), *_marks(changes)]
+    x = Axis("time (s)", low / NS_PER_S, high / NS_PER_S)
+    panels = [
+        Panel(above, y=Axis("left the queue (Mbit/s)", low=0, room=1.15)),
+        Panel(below, x, Axis("queue (kB)", low=0)),
+    ]
+    return Plot(panels, (WIDE, 4.6), columns=4, ratios=(1.3, 1))
 
 
-def _mark(above: Axes, below: Axes, changes: Sequence[PathChange]) -> None:
-    """A line at each change, and what it is."""
-    for number, change in enumerate(changes):
-        for ax in (above, below):
-            ax.axvline(change.at_ns / NS_PER_S, color=INK, linewidth=0.9, linestyle=":")
-        above.annotate(change.text, (change.at_ns / NS_PER_S, 1.0 - 0.09 * (number % 3)),
-                       xycoords=("data", "axes fraction"), xytext=(3, -2),
-                       textcoords="offset points", va="top", fontsize=8, color=INK,
-                       bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0})  # fmt: skip
+def _by_strategy(
+    measures: RunMeasures,
+    trial: TrialMeasures,
+    t_s: NDArray[np.float64],
+    left: NDArray[np.float64],
+) -> Iterator[Line]:
+    strategies = np.array(trial.strategy)
+    background = ~np.isin(trial.group, np.arange(len(trial.state)))
+    for strategy in dict.fromkeys(strategies[~background].tolist()):
+        which = (strategies == strategy) & ~background
+        yield Line(t_s, left[which].sum(axis=0) / 1e6, strategy, linewidth=1.2,
+                   color=colour_of(strategy, measures.strategies))  # fmt: skip
+    if background.any():
+        yield Line(t_s, left[background].sum(axis=0) / 1e6, "background", color=MUTED,
+                   linewidth=1.0)  # fmt: skip
+
+
+def _marks(changes: Sequence[PathChange]) -> list[Rule]:
+    look: dict[str, Any] = {"color": INK, "linewidth": 0.9, "linestyle": ":"}
+    return [Rule(change.at_ns / NS_PER_S, upright=True, **look) for change in changes]
+
+
+def _name(change: PathChange, number: int) -> Note:
+    """What a change is, below the names of those before it."""
+    return Note(change.text, change.at_ns / NS_PER_S, 1.0 - 0.09 * (number % 3),
+                ("data", "axes fraction"), xytext=(3, -2), textcoords="offset points", va="top",
+                fontsize=8, color=INK,
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0})  # fmt: skip
 
 
 def departed_bins(trial: TrialMeasures, bins: TimeBins) -> NDArray[np.float64]:

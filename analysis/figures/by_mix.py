@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
@@ -21,35 +20,10 @@ from ..results.bounds import matches
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, shown, trials_text
-from .axes import (
-    MixAxis,
-    axis_of,
-    draw_estimates,
-    mark_unsettled,
-    mix_axis,
-    name_scales,
-    place_of_mix,
-    shared_legend,
-    small_multiples,
-)
-from .model_lines import (
-    PAYLOAD_PART,
-    draw_curves,
-    goodput_of_share,
-    legend_entries,
-    model_curves,
-)
-from .style import (
-    GOOD,
-    INK,
-    MUTED,
-    NARROW,
-    WIDE,
-    colour_of,
-    legend_below,
-    marker_of,
-    new_figure,
-)
+from .axes import MixAxis, axis_of, fair_share, mix_axis, place_of_mix, published
+from .model_lines import PAYLOAD_PART, curve_items, entries, goodput_of_share, model_curves
+from .plot import Axis, Band, Item, Line, Note, Panel, Plot, Rule, Span, means, unsettled
+from .style import DASHED, GOOD, INK, MUTED, NARROW, WIDE, colour_of, marker_of
 
 METRIC = "per_flow_throughput"
 DELAYS = (
@@ -60,6 +34,7 @@ DELAYS = (
 PANEL_MARKER = "o"
 PANEL_TOP = 105.0
 """Upper end of the axis of shares, in per cent."""
+MBIT = shown(1, "bit/s")
 
 
 def draw_throughput_by_mix(
@@ -67,234 +42,125 @@ def draw_throughput_by_mix(
     setting: Setting,
     equilibria: SettingEquilibria,
     reference: Sequence[ReferenceSeries] = (),
-) -> Figure:
-    """Draw one setting: a line for each strategy, the fair share, the equilibria marked.
-
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-        equilibria: Its equilibria.
-        reference: Published series that belong to this setting.
-    """
+) -> Plot:
+    """A line for each strategy, the fair share, published series, the equilibria marked."""
     groups = measures.group_names
     one_group = len(groups) == 1
-    figure, axes = new_figure(WIDE, 4.2 if one_group else 2.6 * len(groups), len(groups))
     simple = one_group and len(measures.strategies) == 2
     axis = mix_axis(measures, setting)
-    for group, ax in enumerate(axes):
-        _mark_unsettled(ax, measures.cells(setting), axis)
-        for strategy in measures.strategies:
-            _draw_strategy(ax, measures, setting, strategy, group, axis, line=simple)
-        _draw_fair_share(ax, measures.fair_share(setting))
-        if len(groups) > 1:
-            ax.set_title(f"group {groups[group]}")
-        ax.set_ylabel("Mbit/s per flow")
-        ax.set_ylim(bottom=0)
-    for series in reference:
-        _draw_reference(axes[0], series, measures.strategies)
+    beyond: list[Item] = [published(series, measures.strategies) for series in reference]
     if simple:
-        _draw_models_per_flow(axes[0], measures, setting)
-        _mark_equilibria(axes[0], equilibria)
-    axis.set(axes[-1])
-    legend_below(figure, axes[0], columns=3)
-    return figure
+        beyond += [*_models_per_flow(measures, setting), *_marked_equilibria(equilibria)]
+    panels = []
+    for group, name in enumerate(groups):
+        items = _unsettled(measures.cells(setting), axis)
+        for strategy in measures.strategies:
+            items += _of_strategy(measures, setting, strategy, group, axis, line=simple)
+        panels.append(
+            Panel(
+                [*items, fair_share(measures, setting)],
+                axis.axis if group == len(groups) - 1 else Axis(),
+                Axis("Mbit/s per flow", low=0),
+                title="" if one_group else f"group {name}",
+                beyond=() if group else beyond,
+            )
+        )
+    return Plot(panels, (WIDE, 4.2 if one_group else 2.6 * len(groups)), columns=3)
 
 
-def _mark_unsettled(ax: Axes, cells: Sequence[Cell], axis: MixAxis) -> None:
-    mark_unsettled(ax, [axis.place(cell.state) for cell in cells if cell.unsettled])
+def _unsettled(cells: Sequence[Cell], axis: MixAxis) -> list[Item]:
+    return unsettled(axis.place(cell.state) for cell in cells if cell.unsettled)
 
 
-def _draw_strategy(
-    ax: Axes,
+def _of_strategy(
     measures: RunMeasures,
     setting: Setting,
     strategy: str,
     group: int,
     axis: MixAxis,
     line: bool,
-) -> None:
+) -> Iterator[Item]:
+    """Means of a strategy's flows in a group; with one trial, a band of single flows."""
     index = measures.strategies.index(strategy)
     cells = [c for c in measures.cells(setting) if c.state[group][index] and c.trials]
-    points = [(c, c.estimate(METRIC, strategy, group)) for c in cells]
-    known = [(c, e) for c, e in points if e is not None]
-    if not known:
-        return
     colour = colour_of(strategy, measures.strategies)
-    draw_estimates(
-        ax,
-        [axis.place(c.state) for c, _ in known],
-        [e.scaled(shown(1, "bit/s")) for _, e in known],
-        colour,
-        marker=marker_of(strategy, measures.strategies),
-        linestyle="-" if line else "none",
-        capsize=2.5,
-        elinewidth=1.1,
-        label=f"{strategy} ({trials_text([e.n for _, e in known])} per mix)",
-        zorder=4,
-    )
-    if line and max(e.n for _, e in known) == 1:
-        _draw_flow_range(ax, cells, strategy, colour)
+    points = [(axis.place(c.state), c.estimate(METRIC, strategy, group)) for c in cells]
+    yield means(
+        points, f"{strategy} ({{n}} per mix)", factor=MBIT, color=colour,
+        marker=marker_of(strategy, measures.strategies), linestyle="-" if line else "none",
+        capsize=2.5, elinewidth=1.1, zorder=4,
+    )  # fmt: skip
+    if line and {e.n for _, e in points if e is not None} == {1}:
+        ranges = [(place_of_mix(c.state), c.flow_range(METRIC, strategy)) for c in cells]
+        known = [(x, *r) for x, r in ranges if r is not None]
+        x, low, high = (np.array(values, dtype=float) for values in zip(*known, strict=True))
+        yield Band(x, MBIT * low, MBIT * high, color=colour, alpha=0.14, zorder=1)
 
 
-def _draw_flow_range(ax: Axes, cells: list[Cell], strategy: str, colour: str) -> None:
-    """With one trial there is no interval: a band from the lowest to the highest flow."""
-    ranges = [(place_of_mix(c.state), c.flow_range(METRIC, strategy)) for c in cells]
-    known = [(x, *r) for x, r in ranges if r is not None]
-    x, low, high = (np.array(values, dtype=float) for values in zip(*known, strict=True))
-    ax.fill_between(
-        x,
-        shown(1, "bit/s") * low,
-        shown(1, "bit/s") * high,
-        color=colour,
-        alpha=0.14,
-        linewidth=0,
-        zorder=1,
-    )
-
-
-def _draw_fair_share(ax: Axes, fair_bps: float) -> None:
-    ax.axhline(
-        shown(fair_bps, "bit/s"),
-        color=INK,
-        linestyle=(0, (5, 3)),
-        linewidth=1.0,
-        label="fair share of the rate",
-        zorder=2,
-    )
-
-
-def _draw_reference(ax: Axes, series: ReferenceSeries, strategies: Sequence[str]) -> None:
-    ax.plot(
-        series.x,
-        series.y,
-        color=colour_of(series.strategy, strategies),
-        linestyle=":",
-        marker=marker_of(series.strategy, strategies),
-        markerfacecolor="white",
-        linewidth=1.3,
-        label=f"{series.label}, {series.strategy}",
-        zorder=3,
-    )
-
-
-def _draw_models_per_flow(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
-    """Draw what models say of each CCA's flows, in its colour."""
+def _models_per_flow(measures: RunMeasures, setting: Setting) -> list[Item]:
+    """What models say of each CCA's flows, in its colour."""
     total = sum(measures.group_sizes)
     curves = model_curves(questions_of_mixes(measures, setting))
     if not curves:
-        return
+        return []
     whole = shown(goodput_of_share(1.0, measures.applied_rate(setting)), "bit/s")
     of = {"cubic": lambda k, s: (1 - s) * whole / (total - k), "bbr": lambda k, s: s * whole / k}
-    top = ax.get_ylim()[1]
+    items: list[Item] = []
     for strategy, each in of.items():
-        draw_curves(ax, curves, each, colour_of(strategy, measures.strategies))
-    legend_entries(ax, curves)
-    ax.set_ylim(0, top)  # measurements fill the frame; a model may leave it
+        items += curve_items(curves, each, colour_of(strategy, measures.strategies))
+    return items + entries(curves)
 
 
-def _mark_equilibria(ax: Axes, equilibria: SettingEquilibria) -> None:
+def _marked_equilibria(equilibria: SettingEquilibria) -> Iterator[Item]:
     exact = {strategy_totals(v.state)[1] for v in equilibria.equilibria}
     near = {strategy_totals(v.state)[1] for v in equilibria.epsilon_equilibria} - exact
-    for i, k in enumerate(sorted(near)):
-        label = f"gain below {equilibria.epsilon:.0%} of the fair share" if i == 0 else None
-        ax.axvspan(k - 0.4, k + 0.4, color=GOOD, alpha=0.10, linewidth=0, label=label, zorder=0)
-    for i, k in enumerate(sorted(exact)):
-        label = "equilibrium" if i == 0 else None
-        ax.axvspan(k - 0.4, k + 0.4, color=GOOD, alpha=0.32, linewidth=0, label=label, zorder=0)
-        ax.annotate(
-            str(k),
-            (k, 0.985),
-            xycoords=ax.get_xaxis_transform(),
-            ha="center",
-            va="top",
-            fontweight="bold",
-            color="#00664b",
-            zorder=5,
-        )
+    nearly = f"gain below {equilibria.epsilon:.0%} of the fair share"
+    for places, label, alpha in ((near, nearly, 0.10), (exact, "equilibrium", 0.32)):
+        for k in sorted(places):
+            yield Span(k - 0.4, k + 0.4, label, color=GOOD, alpha=alpha, zorder=0)
+    for k in sorted(exact):
+        yield Note(str(k), k, 0.985, ("data", "axes fraction"), ha="center", va="top",
+                   fontweight="bold", color="#00664b", zorder=5)  # fmt: skip
 
 
-def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: mean, median and 95th percentile by mix, and the full queue's delay.
+def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Plot | None:
+    """Mean, median and 95th percentile by mix, and the full queue's delay.
 
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-
-    Returns:
-        The figure; None if no trial's queueing delay was measured.
+    None if no trial's queueing delay was measured.
     """
-    figure, (ax,) = new_figure(NARROW, 3.6)
     axis = mix_axis(measures, setting)
-    drawn = [
-        _draw_delay(ax, measures, setting, axis, metric, (style, marker, label))
-        for metric, style, marker, label in DELAYS
-    ]
-    if not any(drawn):
-        return None
-    _draw_models_delay(ax, measures, setting)
-    _mark_unsettled(ax, measures.cells(setting), axis)
-    full_ns = measures.full_queue_ns(setting)
-    if full_ns is not None:
-        ax.axhline(full_ns / 1e6, color=INK, linewidth=1.0, linestyle=(0, (5, 3)),
-                   label="full queue")  # fmt: skip
-    ax.set_ylabel("queueing delay (ms)")
-    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
-    axis.set(ax)
-    legend_below(figure, ax, columns=1)
-    return figure
-
-
-def _draw_delay(
-    ax: Axes,
-    measures: RunMeasures,
-    setting: Setting,
-    axis: MixAxis,
-    metric: str,
-    look: tuple[str, str, str],
-) -> bool:
-    """Draw one metric's line; says whether any trial has it."""
-    style, marker, label = look
-    unit = metric_named(metric).unit
-    points = [(axis.place(c.state), c.estimate(metric)) for c in measures.cells(setting)]
-    known = [(x, e) for x, e in points if e is not None]
-    if not known:
-        return False
     simple = len(measures.group_names) == 1 and len(measures.strategies) == 2
-    draw_estimates(
-        ax,
-        [x for x, _ in known],
-        [e.scaled(shown(1, unit)) for _, e in known],
-        INK if metric == "mean_queueing_delay" else MUTED,
-        linestyle=style if simple else "none",
-        marker=marker,
-        capsize=2.5,
-        label=f"{label} ({trials_text([e.n for _, e in known])} per mix)",
-    )
-    return True
-
-
-def _draw_models_delay(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
-    """Draw the mean delay by each model that says it."""
+    items: list[Item] = []
+    for metric, style, marker, label in DELAYS:
+        found = means(
+            ((axis.place(c.state), c.estimate(metric)) for c in measures.cells(setting)),
+            f"{label} ({{n}} per mix)", factor=shown(1, metric_named(metric).unit),
+            color=INK if metric == "mean_queueing_delay" else MUTED,
+            linestyle=style if simple else "none", marker=marker, capsize=2.5,
+        )  # fmt: skip
+        items += [found] if found.x else []
+    if not items:
+        return None
     for curve in model_curves(questions_of_mixes(measures, setting)):
         if curve.delay_s is not None:
-            ax.plot(curve.x, shown(1, "s") * curve.delay_s, color=curve.look.colour,
-                    linestyle=curve.look.style, linewidth=curve.look.width, zorder=3,
-                    label=f"{curve.title}: mean")  # fmt: skip
+            items.append(Line(curve.x, shown(1, "s") * curve.delay_s, f"{curve.title}: mean",
+                              color=curve.look.colour, linestyle=curve.look.style,
+                              linewidth=curve.look.width, zorder=3))  # fmt: skip
+    items += _unsettled(measures.cells(setting), axis)
+    full_ns = measures.full_queue_ns(setting)
+    if full_ns is not None:
+        items.append(Rule(full_ns / 1e6, "full queue", color=INK, linewidth=1.0, linestyle=DASHED))
+    panel = Panel(items, axis.axis, Axis("queueing delay (ms)", low=0, room=1.08))
+    return Plot([panel], (NARROW, 3.6), columns=1)
 
 
 def draw_panel_by_mix(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
-) -> Figure | None:
-    """Draw small axes, one for each buffer: what the flows of the second strategy get together.
+) -> Plot | None:
+    """A small panel for each buffer: what the flows of the second strategy get together.
 
-    Args:
-        measures: The run's measures.
-        line: Settings that differ in their buffer.
-        equilibria: Label of a setting -> its equilibria.
-
-    Returns:
-        The figure; None if fewer than three buffers or mixes have trials, or mixes have several
-        groups or more than two strategies.
+    None if fewer than three buffers or mixes have trials, or mixes have several groups or more
+    than two strategies.
     """
     if line.axis != "buffer" or len(measures.strategies) != 2 or len(measures.group_names) > 1:
         return None
@@ -304,48 +170,44 @@ def draw_panel_by_mix(
     if len(settings) < LEAST_POINTS or len({cell.state for cell in cells}) < LEAST_POINTS:
         return None
     label = f"measured ({trials_text([len(cell.trials) for cell in cells])} per mix)"
-    figure, axes = small_multiples(len(settings))
-    for ax, setting in zip(axes, settings, strict=True):
-        _draw_together(ax, measures, setting, measured[setting.label], label)
-        _draw_published(ax, measures, setting)
-        _draw_ends_of_lead(ax, equilibria[setting.label])
-        _draw_published_equilibria(ax, measures, setting, axis_of(measures, line))
-        _draw_fair_diagonal(ax, measures)
-        _draw_models_together(ax, measures, setting)
-        buffer = buffer_text(setting, measures.applied_buffer(setting))
-        ax.set_title(buffer, fontsize="medium", pad=3)
-    _name_panels(axes, measures)
-    shared_legend(figure, axes, columns=3)
-    return figure
+    second, total = measures.strategies[1], sum(measures.group_sizes)
+    ticks = partial(MaxNLocator, nbins=6, steps=[1, 2, 5, 10], integer=True)
+    x = Axis(f"flows running {second}, of {total}", -0.03 * total, 1.03 * total, locator=ticks)
+    y = Axis(f"goodput of all {second} flows\n(% of the link rate)", 0, PANEL_TOP,
+             ticks=range(0, 101, 25))  # fmt: skip
+    panels = [
+        Panel(
+            [
+                *_together(measures, setting, measured[setting.label], label),
+                *_published_mixes(measures, setting),
+                *_ends_of_lead(equilibria[setting.label]),
+                *_published_equilibria(measures, setting, axis_of(measures, line)),
+                Line([0, total], [0, 100], "fair share of the rate", color=MUTED,
+                     linestyle=DASHED, linewidth=0.9, zorder=2),
+                *curve_items(model_curves(questions_of_mixes(measures, setting)),
+                             lambda _, share: 100 * PAYLOAD_PART * share),
+            ],
+            x, y, buffer_text(setting, measures.applied_buffer(setting)),
+        )
+        for setting in settings
+    ]  # fmt: skip
+    return Plot(panels, layout="grid", columns=3, bars_first=True)
 
 
-def _draw_together(
-    ax: Axes, measures: RunMeasures, setting: Setting, cells: Sequence[Cell], label: str
-) -> None:
+def _together(
+    measures: RunMeasures, setting: Setting, cells: Sequence[Cell], label: str
+) -> list[Item]:
+    """Throughput of all flows of the second strategy, in per cent of the rate."""
     second, rate = measures.strategies[1], measures.applied_rate(setting)
-    mark_unsettled(ax, [place_of_mix(cell.state) for cell in cells if cell.unsettled])
-    known = [
-        (place_of_mix(cell.state), each.scaled(100 / rate))
-        for cell in cells
-        if (each := _together(cell, second)) is not None
-    ]
-    draw_estimates(
-        ax,
-        [k for k, _ in known],
-        [e for _, e in known],
-        colour_of(second, measures.strategies),
-        marker=PANEL_MARKER,
-        linestyle="none",
-        markersize=2.9,
-        markeredgewidth=0,
-        elinewidth=0.7,
-        label=label,
-        zorder=5,
-    )
+    found = means(
+        ((place_of_mix(cell.state), _sum(cell, second)) for cell in cells), label,
+        factor=100 / rate, color=colour_of(second, measures.strategies), marker=PANEL_MARKER,
+        linestyle="none", markersize=2.9, markeredgewidth=0, elinewidth=0.7, zorder=5,
+    )  # fmt: skip
+    return [*unsettled(place_of_mix(cell.state) for cell in cells if cell.unsettled), found]
 
 
-def _together(cell: Cell, strategy: str) -> Estimate | None:
-    """Throughput of all flows of a strategy in bit/s."""
+def _sum(cell: Cell, strategy: str) -> Estimate | None:
     return estimate([_aggregate(t, strategy) for t in cell.trials], possible=(0, math.inf))
 
 
@@ -356,15 +218,15 @@ def _aggregate(trial: TrialMeasures, strategy: str) -> float:
     return trial.total_of(METRIC, strategy)
 
 
-def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
+def _published_mixes(measures: RunMeasures, setting: Setting) -> Iterator[Item]:
     rate = measures.applied_rate(setting)
     for series in measures.run.scenario.reference:
         is_mix = series.axis == "mix" and series.strategy == measures.strategies[1]
         if is_mix and matches(series, setting):
             y = [_percent(series, x, y, rate) for x, y in zip(series.x, series.y, strict=True)]
-            ax.plot(series.x, y, color=INK, linewidth=0.7, marker=PANEL_MARKER, markersize=2.3,
-                    markerfacecolor="white", markeredgewidth=0.6, label=series.label,
-                    zorder=4)  # fmt: skip
+            yield Line(series.x, y, series.label, color=INK, linewidth=0.7, marker=PANEL_MARKER,
+                       markersize=2.3, markerfacecolor="white", markeredgewidth=0.6,
+                       zorder=4)  # fmt: skip
 
 
 def _percent(series: ReferenceSeries, flows: float, value: float, rate_bps: float) -> float:
@@ -375,19 +237,17 @@ def _percent(series: ReferenceSeries, flows: float, value: float, rate_bps: floa
     return together * 1e8 / rate_bps
 
 
-def _draw_ends_of_lead(ax: Axes, equilibria: SettingEquilibria) -> None:
-    """Draw where the lead ends, a stripe of its 95 % interval, and the equilibria of the means."""
+def _ends_of_lead(equilibria: SettingEquilibria) -> Iterator[Item]:
+    """Where the lead ends, a stripe of its 95 % interval, and the equilibria of the means."""
     for interval in equilibria.ends.intervals if equilibria.ends else ():
         if interval.sure:
-            ax.axvspan(interval.low, interval.high, color=GOOD, alpha=0.22, linewidth=0,
-                       label="where the lead ends, 95 %", zorder=1)  # fmt: skip
+            yield Span(interval.low, interval.high, "where the lead ends, 95 %", color=GOOD,
+                       alpha=0.22, zorder=1)  # fmt: skip
     for k in sorted({strategy_totals(v.state)[1] for v in equilibria.equilibria}):
-        ax.axvline(k, color=GOOD, linewidth=1.6, label="equilibrium of the means", zorder=1)
+        yield Rule(k, "equilibrium of the means", upright=True, color=GOOD, linewidth=1.6, zorder=1)
 
 
-def _draw_published_equilibria(
-    ax: Axes, measures: RunMeasures, setting: Setting, axis: str
-) -> None:
+def _published_equilibria(measures: RunMeasures, setting: Setting, axis: str) -> Iterator[Item]:
     total = sum(measures.group_sizes)
     for series in measures.run.scenario.reference:
         if series.quantity != "equilibrium" or series.axis != axis or not matches(series, setting):
@@ -395,27 +255,5 @@ def _draw_published_equilibria(
         for x, flows in zip(series.x, series.y, strict=True):
             if math.isclose(x, place_of(setting, axis), rel_tol=1e-3):
                 k = flows if series.strategy == measures.strategies[1] else total - flows
-                ax.axvline(k, color=INK, linestyle=":", linewidth=1.3, label=series.label, zorder=3)
-
-
-def _draw_fair_diagonal(ax: Axes, measures: RunMeasures) -> None:
-    ax.plot([0, sum(measures.group_sizes)], [0, 100], color=MUTED, linestyle=(0, (5, 3)),
-            linewidth=0.9, label="fair share of the rate", zorder=2)  # fmt: skip
-
-
-def _draw_models_together(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
-    """Draw what models say of all flows of the second strategy."""
-    curves = model_curves(questions_of_mixes(measures, setting))
-    draw_curves(ax, curves, lambda _, share: 100 * PAYLOAD_PART * share)
-
-
-def _name_panels(axes: Sequence[Axes], measures: RunMeasures) -> None:
-    """Set the scales and their titles."""
-    second, total = measures.strategies[1], sum(measures.group_sizes)
-    axes[0].set(xlim=(-0.03 * total, 1.03 * total), ylim=(0, PANEL_TOP), yticks=range(0, 101, 25))
-    axes[0].xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
-    name_scales(
-        axes,
-        f"flows running {second}, of {total}",
-        f"goodput of all {second} flows\n(% of the link rate)",
-    )
+                yield Rule(k, series.label, upright=True, color=INK, linestyle=":", linewidth=1.3,
+                           zorder=3)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -34,24 +34,10 @@ OnFigure = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class DrawnFigure:
-    """A figure and its files.
+class DrawnFigure(Sketch):
+    """A figure and its files by suffix."""
 
-    Attributes:
-        name: Stem of the files.
-        kind: Which figure it is, e.g. `throughput_by_mix`.
-        setting: Label of its setting; empty: it is of the whole run.
-        title: One line.
-        caption: What is shown and how to read it.
-        paths: Suffix -> file.
-    """
-
-    name: str
-    kind: str
-    setting: str
-    title: str
-    caption: str
-    paths: dict[str, Path]
+    paths: dict[str, Path] = field(default_factory=dict)
 
 
 def draw_all(
@@ -60,14 +46,7 @@ def draw_all(
     formats: Sequence[str] = ("svg", "png", "pdf"),
     on_figure: OnFigure = lambda _done, _total: None,
 ) -> list[DrawnFigure]:
-    """Draw figures; those that have nothing to show have no file.
-
-    Args:
-        wanted: The figures.
-        folder: Where the files go; it is made.
-        formats: Suffixes: svg, png, pdf.
-        on_figure: Is told what is drawn.
-    """
+    """Draw figures into a folder, which is made; those that have nothing to show have no file."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     wanted = list(wanted)
@@ -79,11 +58,7 @@ def draw_all(
                 continue
             save(figure, folder / sketch.name, formats)
             files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
-            drawn.append(
-                DrawnFigure(
-                    sketch.name, sketch.kind, sketch.setting, sketch.title, sketch.caption, files
-                )
-            )
+            drawn.append(DrawnFigure(**vars(sketch), paths=files))
     return drawn
 
 
@@ -96,33 +71,16 @@ def sketches(
 ) -> Iterator[Sketch]:
     """Every figure of a run, none of them drawn yet.
 
-    Settings without a valid trial have no figure: never a plot of nothing.
-
-    Args:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
-        correlation: How its telemetry goes with its throughput.
-        taps: Trials that were captured before and behind the bottleneck.
-        sharing: Who shared the queue's memory.
+    Settings without a valid trial have no figure: never a plot of nothing. `taps` are trials that
+    were captured before and behind the bottleneck.
     """
-    yield from _measured_sketches(measures, equilibria, correlation, sharing)
-    yield from _tap_sketches(taps)
-
-
-def _measured_sketches(
-    measures: RunMeasures,
-    equilibria: Sequence[SettingEquilibria],
-    correlation: RunCorrelation,
-    sharing: RunSharing,
-) -> Iterator[Sketch]:
     by_label = {e.setting.label: e for e in equilibria}
     yield from run_sketches(measures, by_label)
     yield from sharing_run_sketches(measures, sharing)
     yield from traffic_run_sketches(measures)
-    if len(measures.run.settings) > MAX_SETTINGS:
-        return
+    settings = measures.run.settings
     detailed = detailed_trials(measures, equilibria)
-    for setting in measures.run.settings:
+    for setting in settings if len(settings) <= MAX_SETTINGS else ():
         if not any(cell.trials for cell in measures.cells(setting)):
             continue
         yield from setting_sketches(measures, setting, by_label[setting.label], correlation)
@@ -133,20 +91,14 @@ def _measured_sketches(
                 yield from trial_sketches(measures, trial)
                 yield from sharing_trial_sketches(measures, trial, sharing)
                 yield from traffic_trial_sketches(measures, trial)
-
-
-def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
     for comparison in taps:
         yield Sketch(
-            "tap_delay",
-            "",
-            comparison.trial,
-            f"Queueing delay from captures and from postcards, {comparison.trial}",
+            "tap_delay", "", f"Queueing delay from captures and from postcards, {comparison.trial}",
             "Above: each packet's sojourn time from the switch's postcards, and its delay from the "
             "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
             "5th and 95th percentile. The few packets outside the plot are listed as mismatches.",
-            partial(draw_tap_delay, comparison),
-        )
+            partial(draw_tap_delay, comparison), suffix=comparison.trial,
+        )  # fmt: skip
 
 
 def detailed_trials(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
@@ -24,8 +23,9 @@ from ..metrics.statistics import estimate
 from ..models.starts import CUBIC
 from ..state import strategy_totals
 from ..text import trials_text
-from .axes import place_of_mix
-from .style import INK, MUTED, NARROW, WIDE, colour_of, legend_below, marker_of, new_figure
+from .axes import WHOLE, place_of_mix
+from .plot import Axis, Item, Line, Note, Panel, Plot, Rule, Where, means
+from .style import DASHED, INK, MUTED, NARROW, WIDE, colour_of, marker_of
 
 X, Y = "occupancy_share", "throughput_share"
 K_LOOKS = {
@@ -45,68 +45,35 @@ RATIO_REACH = 1.0
 COST_REACHES = (5.0, 10.0, 20.0)
 
 
-def draw_share_against_share(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: a point for each flow and trial, and the line of equation (5).
+def draw_share_against_share(measures: RunMeasures, setting: Setting) -> Plot | None:
+    """A point for each flow and trial, and the line of equation (5).
 
     Mishra et al.'s equation (5), lambda = (lambda R + b) / (R + Q), is the identity line:
-    a flow gets the share of the link that it holds of the queue.
-
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-
-    Returns:
-        The figure; None if no trial has both shares.
+    a flow gets the share of the link that it holds of the queue. None if no trial has both shares.
     """
     points = {s: _points(measures, setting, s) for s in measures.strategies}
     everything = np.concatenate(list(points.values()))
     if len(everything) == 0:
         return None
-    figure, (ax,) = new_figure(NARROW, 3.6)
     top = 1.06 * float(np.nanmax(everything))
-    ax.plot(
-        [0, top],
-        [0, top],
-        color=INK,
-        linewidth=1.0,
-        linestyle=(0, (5, 3)),
-        label="equation (5): equal shares",
-        zorder=2,
-    )
+    items = [Line([0, top], [0, top], "equation (5): equal shares", color=INK, linewidth=1.0,
+                  linestyle=DASHED, zorder=2)]  # fmt: skip
     for strategy, values in points.items():
-        ax.plot(
-            values[:, 0],
-            values[:, 1],
-            marker_of(strategy, measures.strategies),
-            color=colour_of(strategy, measures.strategies),
-            alpha=0.7,
-            markeredgewidth=0,
-            markersize=5,
-            label=_label(strategy, values),
-            zorder=3,
-            rasterized=len(everything) > 2000,
-        )
+        items.append(
+            Line(values[:, 0], values[:, 1], _label(strategy, values), linestyle="none",
+                 marker=marker_of(strategy, measures.strategies), alpha=0.7, markeredgewidth=0,
+                 color=colour_of(strategy, measures.strategies), markersize=5, zorder=3,
+                 rasterized=len(everything) > 2000)
+        )  # fmt: skip
     line = share_line(everything[:, 0], everything[:, 1])
     if line is not None:
         ends = np.array([0.0, top])
-        ax.plot(
-            ends,
-            line.intercept + line.slope * ends,
-            color=MUTED,
-            linewidth=1.2,
-            zorder=1,
-            label=f"all: slope {line.slope:.2f}, R² {line.r2:.2f}, n {line.n}",
-        )
-    ax.set(
-        xlim=(0, top),
-        ylim=(0, top),
-        xlabel="share of the queue (mean bytes)",
-        ylabel="share of the throughput",
-    )
-    ax.xaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
-    ax.yaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
-    ax.legend(loc="upper left")
-    return figure
+        items.append(Line(ends, line.intercept + line.slope * ends,
+                          f"all: slope {line.slope:.2f}, R² {line.r2:.2f}, n {line.n}",
+                          color=MUTED, linewidth=1.2, zorder=1))  # fmt: skip
+    titles = "share of the queue (mean bytes)", "share of the throughput"
+    x, y = (Axis(title, 0, top, form="{:.0%}".format) for title in titles)
+    return Plot([Panel(items, x, y)], (NARROW, 3.6), inside="upper left")
 
 
 def _points(measures: RunMeasures, setting: Setting, strategy: str) -> NDArray[np.float64]:
@@ -126,69 +93,53 @@ def _label(strategy: str, values: NDArray[np.float64]) -> str:
     return strategy if line is None else f"{strategy}: slope {line.slope:.2f}, R² {line.r2:.2f}"
 
 
-def draw_synchronisation(run: RunCorrelation, setting: Setting) -> Figure | None:
-    """Draw one setting.
+def draw_synchronisation(run: RunCorrelation, setting: Setting) -> Plot | None:
+    """How many CUBIC flows lose together, and BBR's share by the k that follows.
 
-    Args:
-        run: The run's correlations.
-        setting: The setting.
-
-    Returns:
-        The figure; None with fewer than two mixes in which CUBIC lost, or unless mixes are of
-        two CCAs.
+    None with fewer than two mixes in which CUBIC lost, or unless mixes are of two CCAs.
     """
     if len(run.measures.strategies) != 2:
         return None
     mixes = [m for m in mix_readings(run, setting) if m.readings["losing_share"] is not None]
     if len(mixes) < 2:
         return None
-    figure, (ax, below) = new_figure(NARROW, 4.8, rows=2)
     names = run.measures.strategies
     x = [place_of_mix(m.state) for m in mixes]
-    known = [e for m in mixes if (e := m.readings["losing_share"]) is not None]
-    half = [e.half_width or 0.0 for e in known]
-    ax.errorbar(
-        x,
-        [e.mean for e in known],
-        yerr=half if any(half) else None,
-        color=colour_of("cubic", names),
-        marker="o",
-        capsize=2.5,
-        label="losing together, measured",
-    )
+    losing = [m.readings["losing_share"] for m in mixes]
     alone = [1 / max(1, strategy_totals(m.state)[names.index("cubic")]) for m in mixes]
-    ax.plot(x, alone, color=MUTED, linestyle=":", label="one flow each time")
-    ax.axhline(1, color=MUTED, linestyle="--", linewidth=1.2, label="all together")
-    ax.set(ylabel="share of CUBIC flows\nlosing in one event", ylim=(0, 1.08))
-    _draw_predictions(below, run, setting)
-    below.set_xlabel(f"flows running {names[1]} ({trials_text([e.n for e in known])})")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    legend_below(figure, ax, 2, below)
-    return figure
+    above = [
+        means(zip(x, losing, strict=True), "losing together, measured", marker="o", capsize=2.5,
+              color=colour_of("cubic", names)),
+        Line(x, alone, "one flow each time", color=MUTED, linestyle=":"),
+        Rule(1, "all together", color=MUTED, linestyle="--", linewidth=1.2),
+    ]  # fmt: skip
+    n = trials_text([e.n for e in losing if e is not None])
+    panels = [
+        Panel(above, y=Axis("share of CUBIC flows\nlosing in one event", 0, 1.08)),
+        Panel(
+            list(_predictions(run, setting)),
+            Axis(f"flows running {names[1]} ({n})", locator=WHOLE),
+            Axis("BBR's share\nof the throughput", 0, 1.05),
+        ),
+    ]
+    return Plot(panels, (NARROW, 4.8))
 
 
-def _draw_predictions(ax: Axes, run: RunCorrelation, setting: Setting) -> None:
+def _predictions(run: RunCorrelation, setting: Setting) -> Iterator[Item]:
     """BBR's share of the throughput as measured, and by the model with each k."""
     rows = _by_mix(run, setting)
-    ax.set(ylabel="BBR's share\nof the throughput", ylim=(0, 1.05))
     if not rows:
-        ax.annotate("the model does not hold here", (0.5, 0.5), xycoords="axes fraction")
+        fraction: Where = "axes fraction"
+        yield Note("the model does not hold here", 0.5, 0.5, (fraction, fraction))
         return
     x = sorted(rows)
     for choice, (style, marker, colour) in K_LOOKS.items():
-        y = [np.mean([r.predicted[choice] for r in rows[k]]) for k in x]
-        ax.plot(
-            x, y, color=colour, linestyle=style, marker=marker, mfc="white",
-            label=f"model, {choice} k",
-        )  # fmt: skip
-    estimates = [estimate([r.bbr_share for r in rows[k]]) for k in x]
-    means = [e.mean for e in estimates if e is not None]
-    half = [(e.half_width or 0.0) for e in estimates if e is not None]
-    colour = colour_of("bbr", run.measures.strategies)
-    ax.errorbar(
-        x, means, yerr=half if any(half) else None, color=colour, marker="s", capsize=2.5,
-        label="BBR's share, measured",
-    )  # fmt: skip
+        y = [float(np.mean([r.predicted[choice] for r in rows[k]])) for k in x]
+        yield Line(x, y, f"model, {choice} k", color=colour, linestyle=style, marker=marker,
+                   mfc="white")  # fmt: skip
+    measured = ((k, estimate([r.bbr_share for r in rows[k]])) for k in x)
+    yield means(measured, "BBR's share, measured", marker="s", capsize=2.5,
+                color=colour_of("bbr", run.measures.strategies))  # fmt: skip
 
 
 def _by_mix(run: RunCorrelation, setting: Setting) -> dict[int, list[KPrediction]]:
@@ -212,14 +163,9 @@ class _Look:
 
 
 def draw_model_assumptions(run: RunCorrelation, setting: Setting) -> Figure | None:
-    """Draw one setting: measured by assumed on the left, points of BBR's share on the right.
+    """Measured by assumed on the left, points of BBR's share on the right.
 
-    Args:
-        run: The run's correlations.
-        setting: The setting.
-
-    Returns:
-        The figure; None if no mix has a ledger.
+    None if no mix has a ledger.
     """
     ledgers = _chosen(run.ledgers(setting))
     if not ledgers:

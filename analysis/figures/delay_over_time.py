@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import collections
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
@@ -21,8 +20,10 @@ from ..clock.queueing import TapComparison
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import RttSeries, capture_rtt, rtt_series
 from ..results.sweep import pure_cell
+from .drawing import draw
+from .plot import Axis, Item, Line, Panel, Plot, Rule
 from .saving import save
-from .style import MUTED, NARROW, WIDE, colour_of, house_style, legend_below, new_figure
+from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style
 
 MAX_BINS, MAX_BINS_ALONE = 600, 1500
 """Bins over a trial: in a figure of one trial, and in the wider one of each CCA alone."""
@@ -32,7 +33,7 @@ MAX_FLOWS = 4
 MAX_POINTS = 40_000
 BLUE = "#2a6f97"
 FORMATS = ("png", "pdf", "svg")
-FULL = "base RTT + full queue"
+DOTS: dict[str, Any] = {"linestyle": "none", "marker": ".", "rasterized": True}
 
 
 class CaptureRtt(ContractModel):
@@ -57,15 +58,10 @@ class CaptureRtt(ContractModel):
     passed_over: str | None = None
 
 
-def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
-    """Draw one trial: a thin line for each flow, a thick one for each strategy's mean.
+def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
+    """A thin line for each flow, a thick one for each strategy's mean.
 
-    Args:
-        measures: The run's measures.
-        trial: The trial.
-
-    Returns:
-        The figure; None if the trial has no TCP_INFO samples.
+    None if the trial has no TCP_INFO samples.
 
     Raises:
         RunError: The table is damaged.
@@ -73,49 +69,33 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | 
     if not trial.trial.has("flow_samples"):
         return None
     t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS)
-    figure, (ax,) = new_figure(NARROW, 3.6)
+    items: list[Item] = []
     for strategy in measures.strategies:
         mask = trial.flow_mask(strategy)
         if mask.any():
-            _draw_strategy(ax, t_s, rtt_ms[mask], strategy, measures)
-    _draw_bounds(ax, _base_rtts(measures, trial.trial.setting),
-                 measures.full_queue_ns(trial.trial.setting))  # fmt: skip
-    ax.set(
-        xlabel="time (s)",
-        ylabel="smoothed RTT (ms)",
-        xlim=(0, trial.trial.record.duration_ns / NS_PER_S),
-    )
-    ax.set_ylim(0, 1.04 * ax.get_ylim()[1])
-    legend_below(figure, ax, columns=2)
-    return figure
+            colour = colour_of(strategy, measures.strategies)
+            items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", colour)
+    items += _bounds(measures, trial.trial.setting)
+    x = Axis("time (s)", 0, trial.trial.record.duration_ns / NS_PER_S)
+    panel = Panel(items, x, Axis("smoothed RTT (ms)", low=0, room=1.04))
+    return Plot([panel], (NARROW, 3.6))
 
 
-def _draw_strategy(
-    ax: Axes,
-    t_s: NDArray[np.float64],
-    rtt_ms: NDArray[np.float64],
-    strategy: str,
-    measures: RunMeasures,
-) -> None:
-    colour = colour_of(strategy, measures.strategies)
+def _of_strategy(
+    t_s: NDArray[np.float64], rtt_ms: NDArray[np.float64], label: str, colour: str
+) -> Iterator[Item]:
     for row in rtt_ms[:MAX_LINES]:
-        ax.plot(t_s, row, color=colour, alpha=0.3, linewidth=0.6, rasterized=True)
+        yield Line(t_s, row, color=colour, alpha=0.3, linewidth=0.6, rasterized=True)
     known = np.isfinite(rtt_ms)
     mean = np.where(known, rtt_ms, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = np.nan
-    ax.plot(t_s, mean, color=colour, linewidth=1.8, label=f"{strategy}: flows and mean")
+    yield Line(t_s, mean, label, color=colour, linewidth=1.8)
 
 
-def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: the first repetition of each CCA alone.
+def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
+    """The first repetition of each CCA alone, by sockets and captures.
 
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-
-    Returns:
-        The figure; None with more than four flows, or fewer than two CCAs
-        that ran alone with samples.
+    None with more than four flows, or fewer than two CCAs that ran alone with samples.
 
     Raises:
         RunError: A table or capture is damaged.
@@ -125,29 +105,20 @@ def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Figure | None:
     trials = {s: t for s, t in trials.items() if t.trial.has("flow_samples")}
     if len(trials) < 2 or sum(measures.group_sizes) > MAX_FLOWS:
         return None
-    figure, (ax,) = new_figure(WIDE, 3.8)
+    items: list[Item] = []
     for strategy, trial in trials.items():
         colour = colour_of(strategy, measures.strategies)
-        _draw_socket(ax, measures, trial, strategy, colour)
+        t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS_ALONE)
+        items += (Line(t_s, row, f"{strategy}, socket (smoothed)", color=colour, linewidth=1.5,
+                       zorder=4) for row in rtt_ms)  # fmt: skip
         capture = trial.trial.path / "capture.pcap"
         if capture.is_file():
             for series in capture_rtt(read_segments(trial.trial.file(capture.name))):
-                _plot(ax, series, f"{strategy}, capture", colour)
-    _draw_bounds(ax, _base_rtts(measures, setting), measures.full_queue_ns(setting))
+                items.append(_dots(series, f"{strategy}, capture", colour))
+    items += _bounds(measures, setting)
     longest = max(t.trial.record.duration_ns for t in trials.values())
-    ax.set(xlabel="time (s)", ylabel="RTT (ms)", xlim=(0, longest / NS_PER_S))
-    ax.set_ylim(bottom=0)
-    legend_below(figure, ax, columns=2)
-    return figure
-
-
-def _draw_socket(
-    ax: Axes, measures: RunMeasures, trial: TrialMeasures, strategy: str, colour: str
-) -> None:
-    t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS_ALONE)
-    for i, row in enumerate(rtt_ms):
-        label = f"{strategy}, socket (smoothed)" if i == 0 else None
-        ax.plot(t_s, row, color=colour, linewidth=1.5, label=label, zorder=4)
+    x = Axis("time (s)", 0, longest / NS_PER_S)
+    return Plot([Panel(items, x, Axis("RTT (ms)", low=0))], (WIDE, 3.8))
 
 
 def _socket_rtt(
@@ -162,25 +133,17 @@ def _socket_rtt(
     return (edges[:-1] + edges[1:]) / 2 / NS_PER_S, series * 1e3
 
 
-def _base_rtts(measures: RunMeasures, setting: Setting) -> list[int]:
-    """The base RTTs of a setting in ns, ascending, with those that they change to."""
+def _bounds(measures: RunMeasures, setting: Setting) -> Iterator[Rule]:
+    """The base RTTs, with those that they change to, and the largest of them with a full queue."""
     later = {each.base_rtt.ns for group in measures.run.scenario.flows for each in group.changes}
-    return sorted({*setting.base_rtt_ns, *later})
-
-
-def _draw_bounds(ax: Axes, bases_ns: Sequence[int], full_ns: float | None) -> None:
-    """Draw the base RTTs, and the largest of them with a full queue, if that is always as long."""
-    lines: list[tuple[float, str]] = [(base, "base RTT") for base in bases_ns]
+    bases_ns = sorted({*setting.base_rtt_ns, *later})
+    look: dict[str, Any] = {"color": MUTED, "linewidth": 1.0}
+    for base in bases_ns:
+        yield Rule(base / 1e6, "base RTT", linestyle="-.", **look)
+    full_ns = measures.full_queue_ns(setting)
     if full_ns is not None:
-        lines.append((bases_ns[-1] + full_ns, FULL))
-    for i, (ns, label) in enumerate(lines):
-        ax.axhline(
-            ns / 1e6,
-            color=MUTED,
-            linewidth=1.0,
-            linestyle=(0, (5, 3)) if label == FULL else "-.",
-            label=label if i == 0 or label == FULL else None,
-        )
+        yield Rule((bases_ns[-1] + full_ns) / 1e6, "base RTT + full queue", linestyle=DASHED,
+                   **look)  # fmt: skip
 
 
 def write_rtt_of_captures(
@@ -204,27 +167,22 @@ def write_rtt_of_captures(
     if suffix not in FORMATS:
         raise RunError(f"{out}: figures are {', '.join(FORMATS)}")
     with house_style():
-        figure = draw_captures(captures, until_s)
-        if figure is None:
+        plot = draw_captures(captures, until_s)
+        if plot is None:
             names = ", ".join(str(c) for c in captures)
             raise RunError(
                 f"{names}: no ACK echoes a time stamp of a data segment; capture both directions "
                 "beside the senders, with TCP time stamps on" + _passed_over(captures)
             )
         with writing(out):
-            save(figure, out.with_suffix(""), (suffix,))
+            save(draw(plot), out.with_suffix(""), (suffix,))
     return tuple(row for path in captures for row in _numbers(path))
 
 
-def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Figure | None:
-    """Draw the RTTs of captures made beside the senders, each from its first data on.
+def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
+    """The RTTs of captures made beside the senders, each from its first data on.
 
-    Args:
-        captures: pcap files.
-        until_s: Only the first seconds.
-
-    Returns:
-        The figure; None if no flow has a sample.
+    None if no flow has a sample in the first `until_s` seconds (None: in all).
 
     Raises:
         RunError: A capture is missing or damaged.
@@ -232,23 +190,20 @@ def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Fig
     flows = [(path.stem, s) for path in captures for s in capture_rtt(read_segments(path))]
     if not flows:
         return None
-    figure, (ax,) = new_figure(WIDE, 3.8)
     names = tuple(name for name, _ in flows)
+    items = []
     for name, series in flows:
         strategy = next((s for s in ("cubic", "bbr", "reno") if s in name), name)
-        port = series.flow[0][1]
-        _plot(ax, series, f"{name}, port {port}", colour_of(strategy, names))
-    ax.set(xlabel="time since the first ACK (s)", ylabel="RTT (ms)")
-    ax.set_xlim(0, until_s)
-    ax.set_ylim(bottom=0)
-    legend_below(figure, ax, columns=2)
-    return figure
+        label = f"{name}, port {series.flow[0][1]}"
+        items.append(_dots(series, label, colour_of(strategy, names)))
+    x = Axis("time since the first ACK (s)", 0, until_s)
+    return Plot([Panel(items, x, Axis("RTT (ms)", low=0))], (WIDE, 3.8))
 
 
-def _plot(ax: Axes, series: RttSeries, label: str, colour: str) -> None:
+def _dots(series: RttSeries, label: str, colour: str) -> Line:
     since_s = (series.t_ns - series.t_ns[0]) / NS_PER_S
-    ax.plot(since_s, series.rtt_ns / 1e6, ".", color=colour, markersize=1.5, alpha=0.4,
-            label=label, rasterized=True)  # fmt: skip
+    return Line(since_s, series.rtt_ns / 1e6, label, **DOTS, color=colour, markersize=1.5,
+                alpha=0.4)  # fmt: skip
 
 
 def _numbers(path: Path) -> list[CaptureRtt]:
@@ -280,34 +235,30 @@ def _passed_over(captures: Sequence[Path]) -> str:
     return f" ({text})" if text else ""
 
 
-def draw_tap_delay(comparison: TapComparison) -> Figure | None:
-    """Draw a trial: the delay over time by both, and their difference.
-
-    Args:
-        comparison: The comparison.
-
-    Returns:
-        The figure; None without a packet in it.
-    """
+def draw_tap_delay(comparison: TapComparison) -> Plot | None:
+    """The delay over time by postcards and captures, and their difference; None of no packet."""
     if len(comparison.sojourn_ns) == 0:
         return None
     some = np.arange(0, len(comparison.sojourn_ns), -(-len(comparison.sojourn_ns) // MAX_POINTS))
-    figure, (above, below) = new_figure(WIDE, 5.0, rows=2, heights=(3, 2))
     t_s = comparison.time_ns[some] / 1e9
-    above.plot(t_s, comparison.sojourn_ns[some] / 1e6, ".", color=MUTED, markersize=2.5, alpha=0.5,
-               label="postcards", rasterized=True)  # fmt: skip
-    above.plot(t_s, comparison.delay_ns[some] / 1e6, ".", color=BLUE, markersize=1, alpha=0.5,
-               label="captures", rasterized=True)  # fmt: skip
-    above.set(ylabel="queueing delay (ms)")
-    above.set_ylim(bottom=0)
     difference_us = comparison.difference_ns / 1e3
-    below.plot(t_s, difference_us[some], ".", color=BLUE, markersize=1, alpha=0.3, rasterized=True)
-    below.axhline(comparison.bias_ns / 1e3, color=MUTED, linewidth=1.0, label="median difference")
-    for edge in comparison.spread_ns:
-        below.axhline(edge / 1e3, color=MUTED, linewidth=0.8, linestyle=":")
     low, high = np.percentile(difference_us, (1, 99))
     room = max(high - low, 1e-3)
-    below.set(xlabel="time (s)", ylabel="captures less\npostcards (µs)")
-    below.set_ylim(low - room, high + room)
-    legend_below(figure, above, 3, below)
-    return figure
+    above = [
+        Line(t_s, comparison.sojourn_ns[some] / 1e6, "postcards", **DOTS, color=MUTED,
+             markersize=2.5, alpha=0.5),
+        Line(t_s, comparison.delay_ns[some] / 1e6, "captures", **DOTS, color=BLUE, markersize=1,
+             alpha=0.5),
+    ]  # fmt: skip
+    below = [
+        Line(t_s, difference_us[some], **DOTS, color=BLUE, markersize=1, alpha=0.3),
+        Rule(comparison.bias_ns / 1e3, "median difference", color=MUTED, linewidth=1.0),
+        *(Rule(edge / 1e3, color=MUTED, linewidth=0.8, linestyle=":")
+          for edge in comparison.spread_ns),
+    ]  # fmt: skip
+    panels = [
+        Panel(above, y=Axis("queueing delay (ms)", low=0)),
+        Panel(below, Axis("time (s)"),
+              Axis("captures less\npostcards (µs)", low - room, high + room)),
+    ]  # fmt: skip
+    return Plot(panels, (WIDE, 5.0), columns=3, ratios=(3, 2))

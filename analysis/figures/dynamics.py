@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ..nash.dynamics import Population, best_response_path, free_shares, population, trajectory
@@ -18,6 +17,8 @@ from ..nash.game import PayoffTable, deviations
 from ..nash.of_run import SettingEquilibria
 from ..state import State
 from ..text import shown
+from .axes import WHOLE
+from .plot import Axis, Bars, Item, Line, Note, Panel, Plot, Rule, Span
 from .style import GOOD, INK, MUTED, NARROW, WIDE, colour_of, new_figure
 
 FloatArray = NDArray[np.float64]
@@ -31,42 +32,39 @@ PLANE = 2
 """Dimensions that can be drawn: two groups of two strategies, or one group of three."""
 
 
-def draw_dynamics(equilibria: SettingEquilibria) -> Figure | None:
-    """Draw one setting.
+def draw_dynamics(equilibria: SettingEquilibria) -> Plot | Figure | None:
+    """Where the mix would move; None if the mixes do not fit a plane, or too few were measured.
 
     One group of two strategies: what each switch gains, with arrows the way it drives the mix,
     above the shares that replicator dynamics leads to from many starts. Two groups of two
     strategies, or one of three: the plane of mixes, with paths of both kinds.
-
-    Args:
-        equilibria: The setting's equilibria and utilities.
-
-    Returns:
-        The figure; None if the mixes do not fit a plane, or too few were measured.
     """
     table = equilibria.table
     game = population(table)
     if any(field is None for row in game.fields for field in row):
         return None
     if game.dimensions == 1:
-        return _draw_line(equilibria, game)
+        return _plot_line(equilibria, game)
     return _draw_plane(equilibria, game) if game.dimensions == PLANE else None
 
 
-def _draw_line(equilibria: SettingEquilibria, game: Population) -> Figure | None:
+def _plot_line(equilibria: SettingEquilibria, game: Population) -> Plot | None:
     table = equilibria.table
     gains = _switches(table)
     if not gains:
         return None
-    figure, (above, below) = new_figure(NARROW, 5.0, rows=2)
-    _draw_gains(above, table, gains)
-    _draw_growth(below, equilibria, game)
-    for ax in (above, below):
-        _mark(ax, [v.state[0][1] for v in equilibria.equilibria])
-    below.set_xlim(-0.5, table.sizes[0] + 0.5)
-    below.set_xlabel(f"flows running {table.strategies[1]}, of {table.sizes[0]}")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
-    return figure
+    flows = table.sizes[0]
+    counts = [v.state[0][1] for v in equilibria.equilibria]
+    marks = [Span(k - 0.4, k + 0.4, color=GOOD, alpha=0.25, zorder=0) for k in counts]
+    first, second = table.strategies
+    growth = Axis("time (growth by e at a\nlead of one fair share)", 1.05 * LONG, -0.05 * LONG)
+    panels = [
+        Panel([*_gains(table, gains), *marks], title="best response",
+              y=Axis(f"gain by switching\n{first} to {second} (Mbit/s)")),
+        Panel([*_growth(flows, game), *marks], title="replicator dynamics", y=growth,
+              x=Axis(f"flows running {second}, of {flows}", -0.5, flows + 0.5, locator=WHOLE)),
+    ]  # fmt: skip
+    return Plot(panels, (NARROW, 5.0), columns=0)
 
 
 def _switches(table: PayoffTable) -> dict[int, float]:
@@ -81,48 +79,30 @@ def _switches(table: PayoffTable) -> dict[int, float]:
     return found
 
 
-def _draw_gains(ax: Axes, table: PayoffTable, gains: dict[int, float]) -> None:
+def _gains(table: PayoffTable, gains: dict[int, float]) -> Iterator[Item]:
+    """A bar for each switch, and an arrow the way in which it moves the mix."""
     joined = (table.strategies[int(gain > 0)] for gain in gains.values())
     colours = [colour_of(strategy, table.strategies) for strategy in joined]
-    places = [k + 0.5 for k in gains]
     heights = [shown(gain, "bit/s") for gain in gains.values()]
-    ax.bar(places, heights, width=0.7, color=colours, alpha=0.75)
-    ax.axhline(0, color=INK, linewidth=0.8)
-    for k, gain in gains.items():
-        _draw_arrow(ax, (k + 0.15, 0), (k + 0.85, 0), forward=gain > 0)
-    first, second = table.strategies
-    ax.set_ylabel(f"gain by switching\n{first} to {second} (Mbit/s)")
-    ax.set_title("best response")
-
-
-def _draw_arrow(
-    ax: Axes, left: tuple[float, float], right: tuple[float, float], forward: bool
-) -> None:
-    start, end = (left, right) if forward else (right, left)
+    yield Bars([k + 0.5 for k in gains], heights, width=0.7, color=colours, alpha=0.75)
+    yield Rule(0, color=INK, linewidth=0.8)
     style = {"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "mutation_scale": 7}
-    ax.annotate("", end, start, arrowprops=style, zorder=5)
+    for k, gain in gains.items():
+        start, end = (k + 0.15, k + 0.85)[:: 1 if gain > 0 else -1]
+        yield Note("", end, 0, xytext=(start, 0), arrowprops=style, zorder=5)
 
 
-def _draw_growth(ax: Axes, equilibria: SettingEquilibria, game: Population) -> None:
+def _growth(flows: int, game: Population) -> Iterator[Item]:
     """Shares over time, time running down, below the gains that drive them."""
-    flows = equilibria.table.sizes[0]
     time = np.linspace(0.0, LONG, STEPS)
     for start in np.linspace(0.04, 0.96, 9):
         path = trajectory(game, [start], LONG, STEPS)
-        ax.plot(flows * path[:, 0], time, color=MUTED, linewidth=1.1)
-    ax.invert_yaxis()
-    ax.set_ylabel("time (growth by e at a\nlead of one fair share)")
-    ax.set_title("replicator dynamics")
-
-
-def _mark(ax: Axes, counts: Sequence[int]) -> None:
-    for k in counts:
-        ax.axvspan(k - 0.4, k + 0.4, color=GOOD, alpha=0.25, linewidth=0, zorder=0)
+        yield Line(flows * path[:, 0], time, color=MUTED, linewidth=1.1)
 
 
 def _draw_plane(equilibria: SettingEquilibria, game: Population) -> Figure:
     table = equilibria.table
-    figure, (ax,) = new_figure(WIDE * 0.8, 4.8)
+    figure, ax = new_figure(WIDE * 0.8, 4.8)
     place = _triangle if len(table.sizes) == 1 else _square
     _draw_field(ax, game, place)
     for start in _corner_starts(game):

@@ -15,7 +15,7 @@ from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import buffer_text
-from .axes import MARK
+from .plot import UNSETTLED
 from .style import INK, MUTED, WIDE, new_figure, share_colours
 
 ROW_HEIGHT, MARGIN = 0.56, 1.35
@@ -33,14 +33,8 @@ def draw_equilibrium_map(
 ) -> Figure | None:
     """Draw where no flow gains by switching, a row for each discipline, a column for each buffer.
 
-    Args:
-        measures: The run's measures.
-        settings: Settings that differ in queue discipline and buffer alone.
-        equilibria: Label of a setting -> its equilibria.
-
-    Returns:
-        The figure; None where mixes are of several groups or of more than two strategies, or where
-        fewer than two settings have a verdict.
+    Settings differ in queue discipline and buffer alone. None where mixes are of several groups or
+    of more than two strategies, or where fewer than two settings have a verdict.
     """
     if len(measures.strategies) != 2 or len(measures.group_names) > 1:
         return None
@@ -49,7 +43,7 @@ def draw_equilibrium_map(
         return None
     rows = list(dict.fromkeys(s.queue_text for s in settings))
     columns = sorted({s.buffer_bytes for s in settings})
-    figure, (ax,) = new_figure(WIDE, MARGIN + ROW_HEIGHT * len(rows))
+    figure, ax = new_figure(WIDE, MARGIN + ROW_HEIGHT * len(rows))
     colours = share_colours(measures.strategies[1], measures.strategies[0])
     for setting in settings:
         place = columns.index(setting.buffer_bytes), rows.index(setting.queue_text)
@@ -105,7 +99,7 @@ class _Cell:
         )  # fmt: skip
         dark = face != NOT_KNOWN and share is not None and not LIGHT <= share <= DARK
         ink = "white" if dark else INK
-        mark = MARK if self.unsettled and self.text else ""
+        mark = UNSETTLED if self.unsettled and self.text else ""
         ax.text(column, row - (0.1 if self.between else 0), (self.text or "not known") + mark,
                 ha="center", va="center", fontsize=9.5 if self.text else 7.5,
                 color=ink if self.text else MUTED)  # fmt: skip

@@ -6,26 +6,24 @@ enough to draw it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.transforms import Transform
 from nashbed.controlplane.contract.errors import ConfigError
 
 from ..models.equilibrium_files import EquilibriumRow, Origin, PublishedEquilibrium
 from ..models.starts import BBR, CUBIC
 from ..text import rate_text
-from .axes import name_scales, shared_legend, small_multiples
-from .equilibria import COLOURS, MARKERS, beside
+from .drawing import draw
+from .equilibria import COLOURS, MARKERS
+from .plot import Axis, Band, Item, Line, Note, Panel, Plot, Where, in_legend, through
 from .saving import save
 from .style import INK, MUTED, house_style
 
-Panel = tuple[float, float]
+Place = tuple[float, float]
 """Rate in Mbit/s and base RTT in ms."""
 FORMATS = ("png", "pdf", "svg")
 PUBLISHED = "published: Srivastava et al. 2023"
@@ -63,11 +61,11 @@ def write_plate(
     if suffix not in FORMATS:
         raise ConfigError(f"{path}: write a name that ends in .{', .'.join(FORMATS)}")
     with house_style():
-        (written,) = save(draw_plate(rows, published), path.with_suffix(""), (suffix,))
+        (written,) = save(draw(draw_plate(rows, published)), path.with_suffix(""), (suffix,))
     return written
 
 
-def draw_plate(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium]) -> Figure:
+def draw_plate(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium]) -> Plot:
     """Draw equilibria of CUBIC and BBR flows against the buffer.
 
     Runs and models each have colours of their own, in the order of the rows: a model's line and the
@@ -88,22 +86,21 @@ def draw_plate(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEqui
             f"a plate is of CUBIC and BBR in one number of flows; these settings have {said} flows"
         )
     known = [each for each in published if each.key.flows == flows[0]]
-    panels = sorted({_panel(row) for row in drawn})
-    figure, axes = small_multiples(len(panels))
     looks = _looks(drawn)
-    for ax, panel in zip(axes, panels, strict=True):
+    most = max(row.buffer_bdp for row in drawn)
+    x = Axis("buffer (BDP)", -0.06 * most, 1.06 * most)
+    y = Axis(f"CUBIC flows at the\nequilibrium, of {flows[0]}", -0.05 * flows[0], 1.05 * flows[0])
+    panels: list[Panel] = []
+    for panel in sorted({_panel(row) for row in drawn}):
         own = [each for each in known if (each.key.rate_mbps, each.key.base_rtt_ms) == panel]
-        _draw_panel(ax, [row for row in drawn if _panel(row) == panel], own, looks)
-        rate_mbps, rtt_ms = panel
-        ax.set_title(f"{rate_text(rate_mbps * 1e6)}, {rtt_ms:g} ms", fontsize="medium", pad=3)
-    _name_axes(axes, drawn, flows[0])
-    _explain(axes[0], drawn)
+        items = [*_of_panel([row for row in drawn if _panel(row) == panel], own, looks)]
+        title = f"{rate_text(panel[0] * 1e6)}, {panel[1]:g} ms"
+        panels.append(Panel([*items, *(() if panels else _explained(drawn))], x, y, title))
     longest = max(len(look.label) for look in looks.values())
-    shared_legend(figure, axes, columns=1 if longest > WIDE_LABEL else 2)
-    return figure
+    return Plot(panels, layout="grid", columns=1 if longest > WIDE_LABEL else 2, bars_first=True)
 
 
-def _panel(row: EquilibriumRow) -> Panel:
+def _panel(row: EquilibriumRow) -> Place:
     return row.bandwidth_mbps, row.base_rtt_ms
 
 
@@ -118,58 +115,58 @@ def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Source]:
     return looks
 
 
-def _draw_panel(
-    ax: Axes,
+def _of_panel(
     rows: Sequence[EquilibriumRow],
     published: Sequence[PublishedEquilibrium],
     looks: Mapping[Origin, _Source],
-) -> None:
+) -> Iterator[Item]:
     points = [(each.key.buffer_bdp, cubic) for each in published for cubic in each.cubic]
     if points:
-        ax.plot(*zip(*points, strict=True), linestyle="none", marker="x", markersize=5,
-                markeredgewidth=1.4, color=INK, label=PUBLISHED, zorder=6)  # fmt: skip
+        yield through(points, PUBLISHED, linestyle="none", marker="x",
+                   markersize=5, markeredgewidth=1.4, color=INK, zorder=6)  # fmt: skip
     else:
-        ax.text(0.03, 0.95, PREDICTION, transform=ax.transAxes, ha="left", va="top",
-                fontsize=8, fontstyle="italic", color=MUTED)  # fmt: skip
+        fraction: Where = "axes fraction"
+        yield Note(PREDICTION, 0.03, 0.95, (fraction, fraction), ha="left", va="top", fontsize=8,
+                   fontstyle="italic", color=MUTED)  # fmt: skip
     runs = sum(kind == "measured" for kind, _ in looks)
     for origin, look in looks.items():
         own = sorted((r for r in rows if r.origin == origin), key=lambda row: row.buffer_bdp)
         if own and origin[0] == "model":
-            _draw_model(ax, own, look)
+            yield from _model(own, look)
         elif own:
-            _draw_run(ax, own, look, beside(ax, STEP_POINTS * (look.number - (runs - 1) / 2)))
+            yield from _run(own, look, STEP_POINTS * (look.number - (runs - 1) / 2))
 
 
-def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], look: _Source) -> None:
+def _model(rows: Sequence[EquilibriumRow], look: _Source) -> Iterator[Item]:
     """A line with the range over the model's seeds."""
     colour = COLOURS[look.number % len(COLOURS)]
     known = [(r.buffer_bdp, r.n_cubic, *r.interval) for r in rows
              if r.n_cubic is not None and r.interval is not None]  # fmt: skip
-    if not known:
-        return
-    x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
-    ax.fill_between(x, low, high, alpha=0.15, linewidth=0, zorder=1, color=colour)
-    ax.plot(x, cubic, linestyle=LINES[look.number % len(LINES)], linewidth=1.3, zorder=2,
-            label=look.label, color=colour)  # fmt: skip
+    if known:
+        x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
+        yield Band(x, low, high, alpha=0.15, zorder=1, color=colour)
+        yield Line(x, cubic, look.label, linestyle=LINES[look.number % len(LINES)], linewidth=1.3,
+                   zorder=2, color=colour)  # fmt: skip
 
 
-def _draw_run(ax: Axes, rows: Sequence[EquilibriumRow], look: _Source, place: Transform) -> None:
+def _run(rows: Sequence[EquilibriumRow], look: _Source, right: float) -> Iterator[Item]:
     """Marks, hollow where shares had not settled, and intervals, dotted to an open side."""
     colour = COLOURS[look.number % len(COLOURS)]
-    marker = MARKERS[look.number % len(MARKERS)]
+    marks: dict[str, Any] = {"linestyle": "none", "marker": MARKERS[look.number % len(MARKERS)],
+                             "markersize": 4, "color": colour}  # fmt: skip
     for row in rows:
         for outer, inner, is_open in _sides(row):
-            ax.plot([row.buffer_bdp] * 2, [inner, outer], color=colour, linewidth=1.1,
-                    linestyle=OPEN_LINE if is_open else "-", marker="none" if is_open else "_",
-                    markevery=[1], markersize=4, transform=place, zorder=3)  # fmt: skip
+            yield Line([row.buffer_bdp] * 2, [inner, outer], right=right, color=colour,
+                       linewidth=1.1, linestyle=OPEN_LINE if is_open else "-",
+                       marker="none" if is_open else "_", markevery=[1], markersize=4,
+                       zorder=3)  # fmt: skip
     for settled, face in ((True, colour), (False, "white")):
         known = [(r.buffer_bdp, r.n_cubic) for r in rows
                  if r.n_cubic is not None and r.settled is settled]  # fmt: skip
         if known:
-            ax.plot(*zip(*known, strict=True), linestyle="none", marker=marker, markersize=4,
-                    color=colour, markerfacecolor=face, markeredgewidth=1, transform=place,
-                    zorder=4)  # fmt: skip
-    ax.plot([], [], linestyle="none", marker=marker, markersize=4, color=colour, label=look.label)
+            yield through(known, right=right, markerfacecolor=face,
+                       markeredgewidth=1, zorder=4, **marks)  # fmt: skip
+    yield in_legend(look.label, **marks)
 
 
 def _sides(row: EquilibriumRow) -> list[tuple[float, float, bool]]:
@@ -190,19 +187,12 @@ def _label(rows: Sequence[EquilibriumRow]) -> str:
     return f"{rows[0].source}: {length}, {starts}"
 
 
-def _name_axes(axes: Sequence[Axes], rows: Sequence[EquilibriumRow], flows: int) -> None:
-    most = max(row.buffer_bdp for row in rows)
-    axes[0].set(xlim=(-0.06 * most, 1.06 * most), ylim=(-0.05 * flows, 1.05 * flows))
-    name_scales(axes, "buffer (BDP)", f"CUBIC flows at the\nequilibrium, of {flows}")
-
-
-def _explain(ax: Axes, rows: Sequence[EquilibriumRow]) -> None:
+def _explained(rows: Sequence[EquilibriumRow]) -> Iterator[Item]:
     """What hollow marks and dotted bars are, where there are any."""
     measured = [row for row in rows if row.kind == "measured"]
     if any(row.settled is False for row in measured):
-        ax.plot([], [], linestyle="none", marker="o", markersize=4, color=MUTED,
-                markerfacecolor="white",
-                label="hollow: deciding mixes had not settled")  # fmt: skip
+        yield in_legend("hollow: deciding mixes had not settled", linestyle="none", marker="o",
+                        markersize=4, color=MUTED, markerfacecolor="white")  # fmt: skip
     if any(is_open for _, _, is_open in chain.from_iterable(map(_sides, measured))):
-        ax.plot([], [], color=MUTED, linestyle=OPEN_LINE, linewidth=1.1,
-                label="dotted: 95 % interval open on this side")  # fmt: skip
+        yield in_legend("dotted: 95 % interval open on this side", color=MUTED,
+                        linestyle=OPEN_LINE, linewidth=1.1)  # fmt: skip

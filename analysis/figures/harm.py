@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ..measures import RunMeasures
 from ..metrics import metric_named
 from ..results.harm import Harm
-from .style import INK, NARROW, WIDE, colour_of, new_figure
+from .plot import Axis, Bars, Item, Note, Panel, Plot, Rule
+from .style import INK, NARROW, WIDE, colour_of
 
 WIDTH = 0.8
 """Of all bars of a metric together."""
@@ -18,45 +18,38 @@ LEAST = -1.0
 """Larger benefits are cut off at the foot of the figure, and written there."""
 
 
-def draw_harm(measures: RunMeasures, found: Sequence[Harm]) -> Figure | None:
-    """Draw the harm of one setting: a group of bars for each metric, a bar for each strategy.
-
-    Args:
-        measures: The run's measures.
-        found: Its harm.
-
-    Returns:
-        The figure; None without any.
-    """
+def draw_harm(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
+    """Harm of one setting: a group of bars for each metric, a bar for each strategy."""
     if not found:
         return None
     metrics = list(dict.fromkeys(each.metric for each in found))
     others = list(dict.fromkeys(each.by for each in found))
-    own = found[0].victim
-    figure, (ax,) = new_figure(WIDE if len(metrics) * len(others) > 9 else NARROW, 3.8)
-    width = WIDTH / len(others)
+    items: list[Item] = []
     for index, by in enumerate(others):
+        aside = (index - (len(others) - 1) / 2) * WIDTH / len(others)
         mine = [each for each in found if each.by == by]
-        places = np.array([metrics.index(each.metric) for each in mine], dtype=np.float64)
-        places += (index - (len(others) - 1) / 2) * width
-        means = np.array([each.harm.mean for each in mine])
-        shown = np.maximum(means, LEAST)
-        bars = [each.harm.half_width or 0.0 for each in mine]
-        kind = " (its own kind)" if by == own else ""
-        ax.bar(places, shown, 0.92 * width, color=colour_of(by, measures.strategies),
-               yerr=bars if any(bars) else None, error_kw={"elinewidth": 1.0, "capsize": 2.0},
-               hatch="//" if by == own else None, edgecolor="white", linewidth=0.5,
-               label=f"{by}{kind}", zorder=3)  # fmt: skip
-        for x, mean in zip(places, means, strict=True):
-            if mean < LEAST:
-                ax.text(x, LEAST, f"{mean:.1f}", ha="center", va="bottom", fontsize=7, color=INK)
-    ax.axhline(0.0, color=INK, linewidth=0.9, zorder=4)
+        places = [metrics.index(each.metric) + aside for each in mine]
+        items += _bars(mine, places, WIDTH / len(others), colour_of(by, measures.strategies))
+    items.append(Rule(0.0, color=INK, linewidth=0.9, zorder=4))
     ends = [each.harm.mean - (each.harm.half_width or 0.0) for each in found]
-    ax.set(ylabel=f"harm to {own}", ylim=(1.1 * max(LEAST, min(0.0, *ends)) - 0.02, 1.05))
-    ax.set_xticks(range(len(metrics)), [_name(metric) for metric in metrics])
-    ax.grid(visible=False, axis="x")
-    figure.legend(loc="outside lower center", ncols=4)
-    return figure
+    x = Axis(ticks={place: _name(metric) for place, metric in enumerate(metrics)}, grid=False)
+    y = Axis(f"harm to {found[0].victim}", 1.1 * max(LEAST, min(0.0, *ends)) - 0.02, 1.05)
+    width = WIDE if len(metrics) * len(others) > 9 else NARROW
+    return Plot([Panel(items, x, y)], (width, 3.8), columns=4)
+
+
+def _bars(mine: Sequence[Harm], places: list[float], width: float, colour: str) -> Iterator[Item]:
+    """A bar for each metric, of the harm by one strategy; hatched if it is the victim's own."""
+    by, own = mine[0].by, mine[0].by == mine[0].victim
+    heights = [each.harm.mean for each in mine]
+    half = [each.harm.half_width or 0.0 for each in mine]
+    yield Bars(places, np.maximum(heights, LEAST), half if any(half) else None,
+               f"{by} (its own kind)" if own else by, width=0.92 * width, color=colour,
+               error_kw={"elinewidth": 1.0, "capsize": 2.0}, hatch="//" if own else None,
+               edgecolor="white", linewidth=0.5, zorder=3)  # fmt: skip
+    for x, height in zip(places, heights, strict=True):
+        if height < LEAST:
+            yield Note(f"{height:.1f}", x, LEAST, ha="center", va="bottom", fontsize=7, color=INK)
 
 
 def _name(metric: str) -> str:

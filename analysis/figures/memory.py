@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,13 +18,12 @@ from ..align.arrived import QUEUE_COLUMNS, are_all, queue_of
 from ..measures import TrialMeasures
 from ..metrics.memory import sudden_burst
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
-from ..metrics.statistics import Estimate
 from ..sharing.blame import blame_shares
 from ..sharing.of_run import MixSharing, RunSharing
 from ..sharing.of_trial import TrialSharing, applied_queues
 from ..state import State
 from ..text import size_text, trials_text
-from .axes import draw_estimates
+from .plot import Axis, Item, Line, Note, Panel, Plot, Rule, Stack, means, through
 from .queue_over_time import MAX_BINS, MIN_BIN_NS
 from .style import DASHED, INK, MUTED, NARROW, QUEUE_COLOURS, WIDE, new_figure
 
@@ -39,14 +39,10 @@ def queue_colour(queue: int) -> str:
     return QUEUE_COLOURS[queue % len(QUEUE_COLOURS)]
 
 
-def draw_memory_over_time(trial: TrialMeasures) -> Figure | None:
-    """Draw who holds the memory: the queues stacked, and each against what it may have.
+def draw_memory_over_time(trial: TrialMeasures) -> Plot | None:
+    """Who holds the memory: the queues stacked, and each against what it may have.
 
-    Args:
-        trial: The trial.
-
-    Returns:
-        The figure; None if it has one queue, or does not keep all postcards.
+    None if it has one queue, or does not keep all postcards.
 
     Raises:
         RunError: The postcards are damaged.
@@ -55,36 +51,32 @@ def draw_memory_over_time(trial: TrialMeasures) -> Figure | None:
     if applied is None:
         return None
     bins, held = memory_by_queue(trial, len(applied.queues))
-    figure, (above, below) = new_figure(NARROW, 5.2, rows=2, heights=(1.2, 1))
-    t_s, kilobytes = bins.middles_ns / NS_PER_S, held / 1e3
+    t_s, limit = bins.middles_ns / NS_PER_S, trial.buffer_bytes / 1e3
     colours = [queue_colour(queue) for queue in range(len(held))]
     names = [queue.name for queue in applied.queues]
-    above.stackplot(t_s, kilobytes, colors=colours, labels=names, linewidth=0, rasterized=True)
-    limit = trial.buffer_bytes / 1e3
-    above.axhline(limit, color=INK, linewidth=1.0, linestyle=DASHED)
-    above.annotate(f"memory {size_text(trial.buffer_bytes)}", (0.99, limit),
-                   xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8.5,
-                   color=INK)  # fmt: skip
-    above.set(ylabel="bytes in the memory (kB)", ylim=(0, 1.18 * limit))
-    for row, colour in zip(kilobytes, colours, strict=True):
-        below.plot(t_s, row, color=colour, linewidth=1.0)
+    measured = Rule(trial.trial.record.window_ns[0] / NS_PER_S, upright=True, color=MUTED,
+                    linewidth=0.9, linestyle=":")  # fmt: skip
+    above: list[Item] = [
+        Stack(t_s, held / 1e3, colours, names),
+        Rule(limit, color=INK, linewidth=1.0, linestyle=DASHED),
+        Note(f"memory {size_text(trial.buffer_bytes)}", 0.99, limit, ("axes fraction", "data"),
+             ha="right", va="bottom", fontsize=8.5, color=INK),
+        measured,
+    ]  # fmt: skip
+    below: list[Item] = [
+        Line(t_s, row, color=colour, linewidth=1.0)
+        for row, colour in zip(held / 1e3, colours, strict=True)
+    ]
     for line, queue in thresholds(applied, trial.buffer_bytes, held):
         colour = INK if queue is None else queue_colour(queue)
         label = "what each queue may have" if queue is None else f"what {names[queue]} may have"
-        below.plot(t_s, line / 1e3, color=colour, linewidth=0.9, linestyle=DASHED, label=label)
-    below.set(
-        xlabel="time (s)",
-        ylabel="bytes of each queue (kB)",
-        xlim=(bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S),
-        ylim=(0, 1.05 * limit),
-    )
-    warm_ns = trial.trial.record.window_ns[0]
-    for ax in (above, below):
-        ax.axvline(warm_ns / NS_PER_S, color=MUTED, linewidth=0.9, linestyle=":")
-    handles = [entry for ax in (above, below) for entry in zip(*ax.get_legend_handles_labels(),
-                                                               strict=True)]  # fmt: skip
-    figure.legend(*zip(*handles, strict=True), loc="outside lower center", ncols=3)
-    return figure
+        below.append(Line(t_s, line / 1e3, label, color=colour, linewidth=0.9, linestyle=DASHED))
+    x = Axis("time (s)", bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S)
+    panels = [
+        Panel(above, y=Axis("bytes in the memory (kB)", 0, 1.18 * limit)),
+        Panel([*below, measured], x, Axis("bytes of each queue (kB)", 0, 1.05 * limit)),
+    ]
+    return Plot(panels, (NARROW, 5.2), columns=3, ratios=(1.2, 1))
 
 
 def memory_by_queue(trial: TrialMeasures, queues: int) -> tuple[TimeBins, NDArray[np.float64]]:
@@ -127,11 +119,7 @@ def thresholds(
 def draw_blame(sharing: TrialSharing) -> Figure | None:
     """Draw who held the memory when whose packets were dropped: a row for each that lost.
 
-    Args:
-        sharing: A trial.
-
-    Returns:
-        The figure; None without a drop, or if all flows are of one class.
+    None without a drop, or if all flows are of one class.
     """
     if not sharing.dropped_packets or len(sharing.classes) < 2:
         return None
@@ -143,7 +131,7 @@ def draw_blame(sharing: TrialSharing) -> Figure | None:
         cells, of_row = sharing.blame.blamed_bytes[np.ix_(order, order)], sharing.class_of[order]
     else:
         cells, of_row = among, np.arange(classes)
-    figure, (ax,) = new_figure(NARROW, 4.4)
+    figure, ax = new_figure(NARROW, 4.4)
     ax.set_facecolor(NO_DROPS)
     image = ax.imshow(100 * blame_shares(cells), cmap="Blues", vmin=0, aspect="auto",
                       interpolation="nearest")  # fmt: skip
@@ -172,84 +160,72 @@ def _write_shares(ax: Axes, shares: NDArray[np.float64], middles: NDArray[np.flo
                           "boxstyle": "round,pad=0.2"})  # fmt: skip
 
 
-def draw_memory_shares(mixes: Sequence[MixSharing]) -> Figure | None:
-    """Draw each queue's share of the throughput against its share of the memory.
-
-    Args:
-        mixes: The mixes of a setting.
-
-    Returns:
-        The figure; None if there is one queue.
-    """
+def draw_memory_shares(mixes: Sequence[MixSharing]) -> Plot | None:
+    """Each queue's share of the throughput against its share of the memory; None of one queue."""
     if not mixes or len(mixes[0].queues) == 1:
         return None
-    figure, (ax,) = new_figure(NARROW, 3.8)
-    ax.plot([0, 100], [0, 100], color=INK, linewidth=1.0, linestyle=DASHED,
-            label="equal shares", zorder=2)  # fmt: skip
     trials = [trial for mix in mixes for trial in mix.trials]
+    items = [Line([0, 100], [0, 100], "equal shares", color=INK, linewidth=1.0, linestyle=DASHED,
+                  zorder=2)]  # fmt: skip
     for queue, name in enumerate(mixes[0].queues):
-        ax.plot(
-            [100 * trial.memory_shares[queue] for trial in trials],
-            [100 * trial.throughput_shares[queue] for trial in trials],
-            "osD^vPX*"[queue % 8],
-            color=queue_colour(queue),
-            markeredgewidth=0,
-            label=f"{name} ({trials_text([len(trials)])})",
-            zorder=3,
-        )
-    ax.set(xlabel="share of the memory (%)", ylabel="share of the throughput (%)",
-           xlim=(0, 103), ylim=(0, 103))  # fmt: skip
-    figure.legend(loc="outside lower center", ncols=3)
-    return figure
+        items.append(
+            Line([100 * trial.memory_shares[queue] for trial in trials],
+                 [100 * trial.throughput_shares[queue] for trial in trials],
+                 f"{name} ({trials_text([len(trials)])})", linestyle="none",
+                 marker="osD^vPX*"[queue % 8], color=queue_colour(queue), markeredgewidth=0,
+                 zorder=3)
+        )  # fmt: skip
+    x, y = Axis("share of the memory (%)", 0, 103), Axis("share of the throughput (%)", 0, 103)
+    return Plot([Panel(items, x, y)], (NARROW, 3.8), columns=3)
 
 
 def draw_bursts_by_memory(
     run: RunSharing, settings: Sequence[Setting], state: State
-) -> Figure | None:
-    """Draw the largest burst without loss beside a long queue, by policy of the memory.
+) -> Plot | None:
+    """The largest burst without loss beside a long queue, by policy of the memory.
 
-    Args:
-        run: Who shared the memory.
-        settings: Settings that differ in the policy alone, in their order on the axis.
-        state: The mix.
-
-    Returns:
-        The figure; None unless two policies have such bursts.
+    Settings differ in the policy alone, in their order on the axis. None unless two have such
+    bursts.
     """
     found = [m for s in settings for m in run.of_setting(s) if m.state == state]
-    places = {mix.setting.label: index for index, mix in enumerate(found)}
-    figure, (ax,) = new_figure(WIDE, 3.6)
-    drawn: set[str] = set()
-    for queue, name in enumerate(found[0].queues if found else ()):
-        for reading, label, look in (
-            ("absorbed", f"{name}: largest without loss", {"marker": "o"}),
-            ("cut", f"{name}: smallest with loss", {"marker": "v", "markerfacecolor": "white"}),
-        ):
-            known = _known(found, reading, queue)
-            if not known:
-                continue
-            aside = BESIDE if reading == "cut" else 0.0
-            x = [places[mix.setting.label] + aside for mix, _ in known]
-            drawn |= {mix.setting.label for mix, _ in known}
-            draw_estimates(ax, x, [e for _, e in known], queue_colour(queue), label=label,
-                           linestyle="none", capsize=2.0, elinewidth=1.0, **look)  # fmt: skip
-            # Alphas are a scale, which a line may join; policies are not.
-            by_alpha = [(at, e.mean) for at, (mix, e) in zip(x, known, strict=True) if _alpha(mix)]
-            ax.plot(*np.array(by_alpha).reshape(-1, 2).T, color=queue_colour(queue), linewidth=1.0,
-                    linestyle=":" if reading == "cut" else "-")  # fmt: skip
+    queues = found[0].queues if found else ()
+    drawn = {
+        m.setting.label
+        for m in found for queue in range(len(queues)) for reading in ("absorbed", "cut")
+        if m.reading(reading, queue) is not None
+    }  # fmt: skip
     if len(drawn) < 2:
         return None
-    _draw_sudden_bursts(ax, found)
-    ax.set_xticks(range(len(found)), [_policy(mix) for mix in found])
-    ax.set(xlabel="policy of the memory", ylabel="burst (kB)", xlim=(-0.4, len(found) - 0.6))
-    ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
-    figure.legend(loc="outside lower center", ncols=2)
-    return figure
+    items: list[Item] = []
+    for queue, name in enumerate(queues):
+        label = f"{name}: largest without loss"
+        items += _bursts(found, "absorbed", queue, label, marker="o")
+        label = f"{name}: smallest with loss"
+        items += _bursts(found, "cut", queue, label, marker="v", markerfacecolor="white")
+    items += _sudden_bursts(found)
+    names = {place: _policy(mix) for place, mix in enumerate(found)}
+    x = Axis("policy of the memory", -0.4, len(found) - 0.6, ticks=names)
+    return Plot([Panel(items, x, Axis("burst (kB)", low=0, room=1.05))], (WIDE, 3.6))
 
 
-def _draw_sudden_bursts(ax: Axes, mixes: Sequence[MixSharing]) -> None:
+def _bursts(
+    mixes: Sequence[MixSharing], reading: str, queue: int, label: str, **look: Any
+) -> Iterator[Item]:
+    """Bursts of a queue, and a line through those by alpha: a scale, which policies are not."""
+    aside = BESIDE if reading == "cut" else 0.0
+    known = [(place + aside, mix, found) for place, mix in enumerate(mixes)
+             if (found := mix.reading(reading, queue)) is not None]  # fmt: skip
+    if not known:
+        return
+    yield means([(x, found) for x, _, found in known], label, color=queue_colour(queue),
+                linestyle="none", capsize=2.0, elinewidth=1.0, **look)  # fmt: skip
+    by_alpha = [(x, found.mean) for x, mix, found in known if _alpha(mix)]
+    yield through(by_alpha, linewidth=1.0, color=queue_colour(queue),
+                  linestyle=":" if reading == "cut" else "-")  # fmt: skip
+
+
+def _sudden_bursts(mixes: Sequence[MixSharing]) -> Iterator[Line]:
     """What theory says of each policy, where it says the same of every queue."""
-    label = "in theory, all at once beside queues at their limits"
     for place, mix in enumerate(mixes):
         measures = mix.trials[0].measures
         applied = applied_queues(measures.trial)
@@ -262,16 +238,9 @@ def _draw_sudden_bursts(ax: Axes, mixes: Sequence[MixSharing]) -> None:
         }
         limit = limits.pop()
         if limit is not None and not limits:
-            ax.hlines(limit / 1e3, place - 0.3, place + 0.3, color=INK, linewidth=1.2,
-                      linestyle=DASHED, label=label)  # fmt: skip
-            label = "_"
-
-
-def _known(
-    mixes: Sequence[MixSharing], reading: str, queue: int
-) -> list[tuple[MixSharing, Estimate]]:
-    pairs = ((mix, mix.reading(reading, queue)) for mix in mixes)
-    return [(mix, found) for mix, found in pairs if found is not None]
+            yield Line([place - 0.3, place + 0.3], [limit / 1e3] * 2,
+                       "in theory, all at once beside queues at their limits", color=INK,
+                       linewidth=1.2, linestyle=DASHED)  # fmt: skip
 
 
 def _alpha(mix: MixSharing) -> float | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ..models import MODELS, Competition
 from ..models.crossing import ask_all
+from .plot import Band, Item, Line, in_legend
 from .style import MUTED
 
 FloatArray = NDArray[np.float64]
@@ -21,6 +21,7 @@ Transform = Callable[[FloatArray, FloatArray], FloatArray]
 PAYLOAD_PART = 1448 / 1514
 """Payload share of a full frame: models predict link throughput, figures show goodput."""
 MISHRA_BAND = "Mishra 2022's bounds"
+HATCHED: dict[str, Any] = {"facecolor": "none", "hatch": "////", "linewidth": 0.4}
 
 
 @dataclass(frozen=True)
@@ -123,50 +124,44 @@ def _alike(one: ModelCurve, other: ModelCurve) -> bool:
     return not ends and np.array_equal(one.x, other.x) and np.allclose(one.share, other.share)
 
 
-def draw_curves(
-    ax: Axes, curves: Sequence[ModelCurve], drawn: Transform, colour: str | None = None
-) -> None:
-    """Draw models: lines, a shade for a range over seeds, a band between two bounds.
+def curve_items(
+    curves: Sequence[ModelCurve], drawn: Transform, colour: str | None = None
+) -> list[Item]:
+    """Models: lines, a shade for a range over seeds, a hatched band between two bounds.
 
     Args:
-        ax: The axes.
         curves: The models.
         drawn: What is drawn of a share.
         colour: Of a CCA's curves, whose models then differ by style alone and have
-            no labels: see `legend_entries`; None: each model its own, with a label.
+            no labels: see `entries`; None: each model its own, with a label.
     """
+    items: list[Item] = []
     bands = _bands(curves)
     for curve in (c for c in curves if c.look.band not in bands):
         shade, label = colour or curve.look.colour, None if colour else curve.title
         if curve.low is not None and curve.high is not None:
-            ax.fill_between(curve.x, drawn(curve.x, curve.low), drawn(curve.x, curve.high),
-                            color=shade, alpha=0.2, linewidth=0, zorder=1.5)  # fmt: skip
-        ax.plot(curve.x, drawn(curve.x, curve.share), color=shade, linestyle=curve.look.style,
-                linewidth=curve.look.width, label=label, zorder=3)  # fmt: skip
-    for band in bands:
-        _draw_band(ax, _of_band(curves, band), drawn, colour)
+            low, high = drawn(curve.x, curve.low), drawn(curve.x, curve.high)
+            items.append(Band(curve.x, low, high, color=shade, alpha=0.2, zorder=1.5))
+        look = {"color": shade, "linestyle": curve.look.style, "linewidth": curve.look.width}
+        items.append(Line(curve.x, drawn(curve.x, curve.share), label, zorder=3, **look))
+    for name in bands:  # between two models, where both say something
+        one, other = _of_band(curves, name)
+        x = np.intersect1d(one.x, other.x)
+        low, high = (drawn(x, end.share[np.isin(end.x, x)]) for end in (one, other))
+        items.append(Band(x, low, high, None if colour else name, zorder=1, alpha=0.3,
+                          edgecolor=colour or one.look.colour, **HATCHED))  # fmt: skip
+    return items
 
 
-def _draw_band(ax: Axes, ends: Sequence[ModelCurve], drawn: Transform, colour: str | None) -> None:
-    """Between two models, where both say something."""
-    one, other = ends
-    x = np.intersect1d(one.x, other.x)
-    first, second = (drawn(x, end.share[np.isin(end.x, x)]) for end in (one, other))
-    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1,
-                    edgecolor=colour or one.look.colour, alpha=0.3,
-                    label=None if colour else one.look.band)  # fmt: skip
-
-
-def legend_entries(ax: Axes, curves: Sequence[ModelCurve]) -> None:
+def entries(curves: Sequence[ModelCurve]) -> list[Item]:
     """Name models that are drawn in the colours of CCAs, each once, in grey."""
     bands = _bands(curves)
-    for curve in curves:
-        if curve.look.band not in bands:
-            ax.plot([], [], color=MUTED, linestyle=curve.look.style, linewidth=curve.look.width,
-                    label=curve.title)  # fmt: skip
-    for band in bands:
-        ax.fill_between([], [], facecolor="none", hatch="////", linewidth=0.4, edgecolor=MUTED,
-                        label=band)  # fmt: skip
+    lines: list[Item] = [
+        in_legend(c.title, color=MUTED, linestyle=c.look.style, linewidth=c.look.width)
+        for c in curves
+        if c.look.band not in bands
+    ]
+    return lines + [Band((), (), (), name, edgecolor=MUTED, **HATCHED) for name in bands]
 
 
 def _bands(curves: Sequence[ModelCurve]) -> list[str]:

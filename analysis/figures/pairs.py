@@ -9,16 +9,16 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..nash.pairs import PairEquilibria, ranking
 from ..results.sweep import SweepLine, place_of
-from ..text import shown, trials_text
-from .axes import AXIS_TITLES, axis_of, draw_estimates, set_scale
-from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+from ..text import shown
+from .axes import SPARSE, axis_of, flows_axis, swept
+from .plot import Axis, Item, Line, Means, Panel, Plot, Rule, means
+from .style import DASHED, INK, MUTED, WIDE, colour_of, marker_of, new_figure
 
 METRIC = "per_flow_throughput"
 ASIDE = 0.012
@@ -28,35 +28,29 @@ LIGHT, DARK = 0.28, 0.72
 """Shares outside of which the cell is so dark that its text is white."""
 
 
-def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: above the other CCA of each mix, below the first one beside it.
+def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Plot | None:
+    """Above the other CCA of each mix, below the first one beside it.
 
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-
-    Returns:
-        The figure; None unless at least two others were run against the first.
+    None unless at least two others were run against the first.
     """
     first, *others = measures.strategies
     lines = {name: _cells_of_pair(measures, setting, name) for name in others}
     lines = {name: cells for name, cells in lines.items() if len(cells) > 1}
     if len(lines) < 2 or len(measures.group_names) > 1:
         return None
-    figure, (above, below) = new_figure(WIDE, 6.4, 2)
-    for name, cells in lines.items():
-        _draw_line(above, measures, cells, name, of=name)
-        _draw_line(below, measures, cells, name, of=first)
-    for ax, title in ((above, "the other congestion control"), (below, f"{first}, beside it")):
-        fair = shown(measures.fair_share(setting), "bit/s")
-        ax.axhline(fair, color=INK, linestyle=(0, (5, 3)), linewidth=1, zorder=2)
-        ax.set_title(title)
-        ax.set_ylabel("Mbit/s per flow")
-        ax.set_ylim(bottom=0)
-    below.set_xlabel(f"flows of the other congestion control, of {measures.group_sizes[0]}")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_below(figure, above, columns=3)
-    return figure
+    fair = Rule(shown(measures.fair_share(setting), "bit/s"), color=INK, linestyle=DASHED,
+                linewidth=1, zorder=2)  # fmt: skip
+    title = f"flows of the other congestion control, of {measures.group_sizes[0]}"
+    panels = [
+        Panel(
+            [*(_line(measures, cells, name, of or name) for name, cells in lines.items()), fair],
+            Axis(title if of else "", locator=SPARSE),
+            Axis("Mbit/s per flow", low=0),
+            f"{first}, beside it" if of else "the other congestion control",
+        )
+        for of in ("", first)
+    ]
+    return Plot(panels, (WIDE, 6.4), columns=3)
 
 
 def _cells_of_pair(measures: RunMeasures, setting: Setting, other: str) -> list[Cell]:
@@ -68,24 +62,14 @@ def _cells_of_pair(measures: RunMeasures, setting: Setting, other: str) -> list[
     return sorted(of_pair, key=lambda c: c.state[0][second])
 
 
-def _draw_line(ax: Axes, measures: RunMeasures, cells: list[Cell], other: str, of: str) -> None:
+def _line(measures: RunMeasures, cells: list[Cell], other: str, of: str) -> Means:
     second = measures.strategies.index(other)
-    points = [(c.state[0][second], c.estimate(METRIC, of, 0)) for c in cells]
-    known = [(x, e) for x, e in points if e is not None]
-    if not known:
-        return
-    draw_estimates(
-        ax,
-        [x for x, _ in known],
-        [e.scaled(shown(1, "bit/s")) for _, e in known],
-        colour_of(other, measures.strategies),
+    return means(
+        ((c.state[0][second], c.estimate(METRIC, of, 0)) for c in cells),
+        f"{other} ({{n}} per mix)", factor=shown(1, "bit/s"), linestyle="-", capsize=2.5,
+        color=colour_of(other, measures.strategies), elinewidth=1.1, zorder=4,
         marker=marker_of(other, measures.strategies),
-        linestyle="-",
-        capsize=2.5,
-        elinewidth=1.1,
-        label=f"{other} ({trials_text([e.n for _, e in known])} per mix)",
-        zorder=4,
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,43 +83,33 @@ class _Point:
 
 def draw_pair_equilibria(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
-) -> Figure | None:
-    """Draw flows of the first CCA at each equilibrium, a line for each other CCA.
+) -> Plot | None:
+    """Flows of the first CCA at each equilibrium, a line for each other CCA.
 
-    Args:
-        measures: The run's measures.
-        line: Settings that differ in their buffer.
-        equilibria: Label of a setting -> its equilibria.
-
-    Returns:
-        The figure; None unless at least two others were run against the first.
+    None unless at least two others were run against the first, at several buffers.
     """
-    first, *others = measures.strategies
+    others = measures.strategies[1:]
     points = {name: _points(measures, line, equilibria, name) for name in others}
     points = {name: found for name, found in points.items() if found}
     if line.axis != "buffer" or len(points) < 2:
         return None
-    axis = axis_of(measures, line)
-    figure, (ax,) = new_figure(WIDE, 4.4)
+    items: list[Item] = []
     for index, (name, found) in enumerate(points.items()):
         aside = 1 + ASIDE * (index - (len(points) - 1) / 2)
         colour, marker = colour_of(name, measures.strategies), marker_of(name, measures.strategies)
-        ax.plot([aside * p.x for p in found], [sum(p.flows) / len(p.flows) for p in found],
-                color=colour, linewidth=1.2, alpha=0.7)  # fmt: skip
-        for i, point in enumerate(found):
-            ax.plot([aside * point.x] * len(point.flows), point.flows, color=colour, marker=marker,
-                    linestyle="none", label=name if i == 0 else None)  # fmt: skip
+        middles = [sum(p.flows) / len(p.flows) for p in found]
+        items.append(Line([aside * p.x for p in found], middles, color=colour, linewidth=1.2,
+                          alpha=0.7))  # fmt: skip
+        for point in found:
+            items.append(Line([aside * point.x] * len(point.flows), point.flows, name,
+                              color=colour, marker=marker, linestyle="none"))  # fmt: skip
             if point.span is not None:
-                ax.plot([aside * point.x] * 2, point.span, color=colour, linewidth=1.1, alpha=0.5)
-    total = sum(measures.group_sizes)
-    ax.set(
-        xlabel=AXIS_TITLES[axis],
-        ylabel=f"{first} flows at the equilibrium, of {total}",
-        ylim=(-0.03 * total, 1.03 * total),
-    )
-    set_scale(ax, [place_of(s, axis) for s in line.settings])
-    legend_below(figure, ax, columns=4)
-    return figure
+                items.append(Line([aside * point.x] * 2, point.span, color=colour, linewidth=1.1,
+                                  alpha=0.5))  # fmt: skip
+    axis = axis_of(measures, line)
+    x = swept(axis, [place_of(s, axis) for s in line.settings])
+    panel = Panel(items, x, flows_axis(measures, "flows at the equilibrium"))
+    return Plot([panel], (WIDE, 4.4), columns=4)
 
 
 def _points(
@@ -164,17 +138,13 @@ def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquil
 def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
     """Draw the matrix; the CCA that does best on average is at the top.
 
-    Args:
-        pairs: The games of all pairs of one setting.
-
-    Returns:
-        The figure; None unless every pair of at least three CCAs was measured.
+    None unless every pair of at least three CCAs was measured.
     """
     scores = dict(ranking(pairs))
     names = list(scores)
     if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
         return None
-    figure, (ax,) = new_figure(WIDE, 0.62 * len(names) + 1.6)
+    figure, ax = new_figure(WIDE, 0.62 * len(names) + 1.6)
     shares = _matrix(pairs, names)
     colours = mpl.colormaps["RdBu"].with_extremes(bad="#eef0f2")
     ax.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")

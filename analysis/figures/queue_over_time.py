@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from nashbed.controlplane.contract.units import NS_PER_S, counted
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
@@ -23,7 +18,8 @@ from ..models.starts import BBR
 from ..pyramid.levels import user_cache
 from ..pyramid.view import queue_of
 from ..text import size_text
-from .style import DASHED, INK, MUTED, NARROW, colour_of, new_figure, shades
+from .plot import Axis, Band, Item, Line, Note, Panel, Plot, Rule, Stack
+from .style import DASHED, INK, MUTED, NARROW, colour_of, shades
 
 MAX_BINS = 600
 MIN_BIN_NS = 10_000_000
@@ -40,15 +36,8 @@ BBR_COLUMNS = (
 )  # fmt: skip
 
 
-def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
-    """Draw one trial from its postcards, or from its bins.
-
-    Args:
-        measures: The run's measures.
-        trial: The trial.
-
-    Returns:
-        The figure; None if the trial has neither.
+def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
+    """One trial from its postcards, or from its bins; None if it has neither.
 
     Raises:
         RunError: The table is damaged.
@@ -58,57 +47,38 @@ def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure 
         return None
     bins, stacked = rebuilt
     samples = bbr_samples(trial)
-    figure, (ax, *below) = _axes(samples)
-    _draw_layers(ax, measures, trial, bins, stacked)
-    _draw_limit(ax, trial, bins.end_ns)
-    ax.set(
-        xlim=(bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S), ylabel="bytes in the queue (kB)"
-    )
-    if samples is not None:
-        bandwidth, rtt = below
-        _draw_bandwidth(bandwidth, measures, trial, samples)
-        _draw_min_rtt(rtt, measures, trial, samples, (bins.middles_ns, stacked.sum(axis=0)))
-        for each in below:
-            if samples.probing.any():
-                _mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
-    (ax, *below)[-1].set_xlabel("time (s)")
-    _mark_warmup(ax, trial)
-    if not trial.rate_varies:
-        _delay_axis(ax, trial)
-    _legend(figure, measures, trial, below)
-    return figure
+    items = [
+        *_layers(measures, trial, bins, stacked),
+        *_limit(trial, bins.end_ns),
+        *_warmup(trial),
+    ]
+    # The second unit is that of the first by the rate.
+    delay = None if trial.rate_varies else ("delay (ms)", 1e3 * 8 / trial.rate_bps * 1e3)
+    largest = max(limit for _, limit in trial.limits)
+    x = Axis("" if samples else "time (s)", bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S)
+    y = Axis("bytes in the queue (kB)", 0, 1.18 * largest / 1e3)
+    panels = [Panel(items, x, y, right=delay)]
+    if samples is None:
+        return Plot(panels, (NARROW, 3.6), columns=4)
+    grid = not samples.probing.any()
+    panels.append(_bandwidth(measures, trial, samples, Axis(grid=grid)))
+    through = bins.middles_ns, stacked.sum(axis=0)
+    panels.append(_min_rtt(measures, trial, samples, through, Axis("time (s)", grid=grid)))
+    return Plot(panels, (NARROW, 6.6), columns=3, ratios=(1.7, 1, 1))
 
 
-def _draw_limit(ax: Axes, trial: TrialMeasures, end_ns: int) -> None:
-    """The queue's hard limit over time, with room above it, and its largest value."""
+def _limit(trial: TrialMeasures, end_ns: int) -> Iterator[Item]:
+    """The queue's hard limit over time, and its largest value."""
     at_ns, limits = zip(*trial.limits, strict=True)
     largest = max(limits)
-    ax.step(
-        [*(ns / NS_PER_S for ns in at_ns), end_ns / NS_PER_S],
-        [each / 1e3 for each in (*limits, limits[-1])],
-        where="post",
-        color=INK,
-        linewidth=1.0,
-        linestyle=DASHED,
-    )
+    yield Line([*(ns / NS_PER_S for ns in at_ns), end_ns / NS_PER_S],
+               [each / 1e3 for each in (*limits, limits[-1])], drawstyle="steps-post", color=INK,
+               linewidth=1.0, linestyle=DASHED)  # fmt: skip
     last = limits[-1] == largest
-    ax.annotate(
-        f"limit {size_text(largest)}",
-        (0.99 if last else at_ns[limits.index(largest)] / NS_PER_S, largest / 1e3),
-        xycoords=("axes fraction" if last else "data", "data"),
-        ha="right" if last else "left",
-        va="bottom",
-        fontsize=8.5,
-        color=INK,
-    )
-    ax.set_ylim(0, 1.18 * largest / 1e3)
-
-
-def _axes(samples: BbrSamples | None) -> tuple[Figure, list[Axes]]:
-    """One panel, or three where there are BBR flows."""
-    if samples is None:
-        return new_figure(NARROW, 3.6)
-    return new_figure(NARROW, 6.6, rows=3, heights=(1.7, 1, 1))
+    yield Note(f"limit {size_text(largest)}",
+               0.99 if last else at_ns[limits.index(largest)] / NS_PER_S, largest / 1e3,
+               ("axes fraction" if last else "data", "data"), ha="right" if last else "left",
+               va="bottom", fontsize=8.5, color=INK)  # fmt: skip
 
 
 def occupancy(
@@ -130,75 +100,31 @@ def occupancy(
     return view.bins, view.cells["occupancy_byte_ns"].T / view.bins.length_ns
 
 
-def _draw_layers(
-    ax: Axes,
-    measures: RunMeasures,
-    trial: TrialMeasures,
-    bins: TimeBins,
-    bytes_: NDArray[np.float64],
-) -> None:
-    """Stack the flows, strategy by strategy; many flows of a strategy become one layer."""
-    layers, colours = [], []
-    for strategy in measures.strategies:
-        rows = bytes_[trial.flow_mask(strategy)]
-        if len(trial.strategy) > MAX_LAYERS:
+def _layers(
+    measures: RunMeasures, trial: TrialMeasures, bins: TimeBins, bytes_: NDArray[np.float64]
+) -> Iterator[Item]:
+    """The flows stacked, strategy by strategy; many flows of a strategy become one layer."""
+    layers, colours, labels = [], [], []
+    for strategy in (*measures.strategies, "background"):
+        mask = trial.flow_mask(strategy) if strategy != "background" else ~trial.flow_mask()
+        rows = bytes_[mask]
+        if len(trial.strategy) > MAX_LAYERS or strategy == "background":
             rows = rows.sum(axis=0, keepdims=True)
-        layers.append(rows)
-        colours += shades(colour_of(strategy, measures.strategies), len(rows))
-    if not trial.flow_mask().all():
-        layers.append(bytes_[~trial.flow_mask()].sum(axis=0, keepdims=True))
-        colours += shades(MUTED, 1)
-    ax.stackplot(
-        bins.middles_ns / NS_PER_S,
-        np.concatenate(layers) / 1e3,
-        colors=colours,
-        linewidth=0,
-        rasterized=True,
-    )
+        if mask.any():
+            colour = MUTED if strategy == "background" else colour_of(strategy, measures.strategies)
+            layers.append(rows)
+            colours += shades(colour, len(rows))
+            labels.append((f"{strategy} ({counted(int(mask.sum()), 'flow')})", colour))
+    yield Stack(bins.middles_ns / NS_PER_S, np.concatenate(layers) / 1e3, colours)
+    for label, colour in labels:
+        yield Band((), (), (), label, color=colour, linewidth=1)
 
 
-def _mark_warmup(ax: Axes, trial: TrialMeasures) -> None:
+def _warmup(trial: TrialMeasures) -> Iterator[Item]:
     end = trial.trial.record.window_ns[0] / NS_PER_S
-    ax.axvline(end, color=MUTED, linewidth=0.9, linestyle=":")
-    ax.annotate(
-        " measured from here",
-        (end, 0.985),
-        xycoords=ax.get_xaxis_transform(),
-        fontsize=8,
-        color=MUTED,
-        va="top",
-    )
-
-
-def _delay_axis(ax: Axes, trial: TrialMeasures) -> None:
-    """The same as a delay, on the right: bytes by the rate."""
-    per_kb = 1e3 * 8 / trial.rate_bps * 1e3
-
-    def to_delay(kilobytes: Any) -> Any:
-        return kilobytes * per_kb
-
-    def to_bytes(delay: Any) -> Any:
-        return delay / per_kb
-
-    right = ax.secondary_yaxis("right", functions=(to_delay, to_bytes))
-
-    right.set_ylabel("delay (ms)")
-
-
-def _legend(
-    figure: Figure, measures: RunMeasures, trial: TrialMeasures, below: Sequence[Axes]
-) -> None:
-    counts = {s: int(trial.flow_mask(s).sum()) for s in measures.strategies}
-    handles: list[Artist] = [
-        Patch(color=colour_of(s, measures.strategies), label=f"{s} ({counted(n, 'flow')})")
-        for s, n in counts.items()
-        if n
-    ]
-    if background := int((~trial.flow_mask()).sum()):
-        handles.append(Patch(color=MUTED, label=f"background ({counted(background, 'flow')})"))
-    for ax in below:
-        handles += ax.get_legend_handles_labels()[0]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3 if below else 4)
+    yield Rule(end, upright=True, color=MUTED, linewidth=0.9, linestyle=":")
+    yield Note(" measured from here", end, 0.985, ("data", "axes fraction"), fontsize=8,
+               color=MUTED, va="top")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -258,69 +184,59 @@ def _probing(samples: Arrays, cca: NDArray[np.str_]) -> NDArray[np.bool_]:
     return found
 
 
-def _draw_bandwidth(
-    ax: Axes, measures: RunMeasures, trial: TrialMeasures, samples: BbrSamples
-) -> None:
+def _bandwidth(measures: RunMeasures, trial: TrialMeasures, samples: BbrSamples, x: Axis) -> Panel:
     """The flows' bandwidth estimates, added up, beside the goodput that they get."""
-    colour = _colour(measures, trial, samples)
     total = np.nansum(samples.bandwidth_bps, axis=0) / 1e6
-    ax.plot(
-        samples.t_ns / NS_PER_S, total, color=colour, linewidth=1.3, label="bandwidth estimates"
-    )
+    items: list[Item] = [
+        Line(samples.t_ns / NS_PER_S, total, "bandwidth estimates", linewidth=1.3,
+             color=_colour(measures, trial, samples)),
+    ]  # fmt: skip
     rate = _goodput(trial, samples)
     if rate is not None:
-        ax.plot(*rate, color=INK, linewidth=1.0, label=f"goodput of {_names(trial, samples)}")
+        items.append(Line(*rate, f"goodput of {_names(trial, samples)}", color=INK, linewidth=1.0))
     edges = np.arange(0, trial.trial.record.duration_ns + RATE_STEP_NS, RATE_STEP_NS)
     carried = np.full(len(edges) - 1, float(trial.rate_bps))
     if trial.course is not None:
         carried = trial.course.capacity_bits(edges) * (NS_PER_S / RATE_STEP_NS)
-    ax.stairs(carried / 1e6, edges / NS_PER_S, color=INK, linewidth=1.0, linestyle=DASHED,
-              baseline=None)  # fmt: skip
-    ax.set(
-        ylabel=f"all {_names(trial, samples)} flows\n(Mbit/s)",
-        ylim=(0, 1.3 * float(carried.max()) / 1e6),
-    )
+    items.append(Line(edges / NS_PER_S, [*carried / 1e6, carried[-1] / 1e6], color=INK, zorder=1,
+                      linewidth=1.0, linestyle=DASHED, drawstyle="steps-post"))  # fmt: skip
+    items += _probes(samples)
+    title = f"all {_names(trial, samples)} flows\n(Mbit/s)"
+    return Panel(items, x, Axis(title, 0, 1.3 * float(carried.max()) / 1e6))
 
 
-def _draw_min_rtt(
-    ax: Axes,
+def _min_rtt(
     measures: RunMeasures,
     trial: TrialMeasures,
     samples: BbrSamples,
     through: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> None:
+    x: Axis,
+) -> Panel:
     """Each flow's least RTT of 10 s, beside the RTT through the queue if the path is constant.
 
-    Args:
-        ax: Where.
-        measures: The run's measures.
-        trial: The trial.
-        samples: Its BBR flows' samples.
-        through: Times in ns and bytes in the queue.
+    `through` has times in ns and bytes in the queue.
     """
-    colour = _colour(measures, trial, samples)
+    items: list[Item] = []
     largest_ms = 1e3 * float(np.nanmax(samples.min_rtt_s))
     if trial.course is None:
         t_ns, queued = through
         base_s = min(trial.trial.setting.base_rtt_ns) / NS_PER_S
         loaded_ms = 1e3 * (base_s + queued * 8 / trial.rate_bps)
-        ax.plot(t_ns / NS_PER_S, loaded_ms, color=MUTED, linewidth=0.9,
-                label="RTT through the queue")  # fmt: skip
+        items.append(Line(t_ns / NS_PER_S, loaded_ms, "RTT through the queue", color=MUTED,
+                          linewidth=0.9))  # fmt: skip
         largest_ms = float(loaded_ms.max())
-    for index, row in enumerate(samples.min_rtt_s):
-        label = "least RTT of 10 s" if index == 0 else None
-        ax.plot(samples.t_ns / NS_PER_S, 1e3 * row, color=colour, linewidth=0.9, label=label)
-    ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * largest_ms))
+    for row in samples.min_rtt_s:
+        items.append(Line(samples.t_ns / NS_PER_S, 1e3 * row, "least RTT of 10 s", linewidth=0.9,
+                          color=_colour(measures, trial, samples)))  # fmt: skip
+    return Panel([*items, *_probes(samples, "ProbeRTT")], x, Axis("RTT (ms)", 0, 1.1 * largest_ms))
 
 
-def _mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None:
+def _probes(samples: BbrSamples, label: str | None = None) -> Iterator[Item]:
     """Grey where any flow is in ProbeRTT."""
     probing = samples.probing.any(axis=0)
-    ax.grid(visible=False, axis="x")
-    ax.fill_between(
-        samples.t_ns / NS_PER_S, 0, 1, where=probing.tolist(), color=MUTED, alpha=0.4,
-        linewidth=1.0, transform=ax.get_xaxis_transform(), label=label, zorder=0.5,
-    )  # fmt: skip
+    if probing.any():
+        yield Band(samples.t_ns / NS_PER_S, 0, 1, label, of_height=True, where=probing.tolist(),
+                   color=MUTED, alpha=0.4, linewidth=1.0, zorder=0.5)  # fmt: skip
 
 
 def _names(trial: TrialMeasures, samples: BbrSamples) -> str:

@@ -48,9 +48,7 @@ def run_sketches(
     yield from _discipline_sketches(measures, equilibria)
     yield from _side_by_side_sketches(measures)
     yield Sketch(
-        "equilibrium_by_length",
-        "",
-        "",
+        "equilibrium_by_length", "",
         "Equilibrium by the length of the trials and the order of the starts",
         f"Number of flows that run {measures.strategies[0]} at the equilibrium (where the other's "
         "lead ends), by throughput from the warm-up to the given length; every long trial contains "
@@ -59,38 +57,29 @@ def run_sketches(
         "second half of the trials alone. Thick, and the band about a dashed line: 95 % interval, "
         "where there are enough mixes for one.",
         lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
-    )
+    )  # fmt: skip
     first, second = measures.strategies[:2]
     yield Sketch(
-        "goodput_gain",
-        "",
-        "",
-        f"Goodput gain of {second} over {first}, each alone",
+        "goodput_gain", "", f"Goodput gain of {second} over {first}, each alone",
         f"Mean goodput when all flows run {second}, minus mean goodput when all run {first}, as a "
         "percentage of the latter. Definition: Cao et al. (IMC 2019).",
         lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
-    )
+    )  # fmt: skip
     for strategy in (first, second):
         yield Sketch(
-            "retransmits",
-            "",
-            strategy,
-            f"Retransmissions of {strategy} alone",
+            "retransmits", "", f"Retransmissions of {strategy} alone",
             "Retransmitted payload bytes, as a percentage of all payload bytes sent in the window.",
-            partial(draw_heat_map, measures, retransmits_of(strategy),
-                    "retransmitted (%)", False),
+            partial(draw_heat_map, measures, retransmits_of(strategy), "retransmitted (%)", False),
+            suffix=strategy,
         )  # fmt: skip
     yield Sketch(
-        "decision_tree",
-        "",
-        "",
-        f"Which has more goodput alone, {second} or {first}?",
+        "decision_tree", "", f"Which has more goodput alone, {second} or {first}?",
         "The congestion control with more goodput when all flows run it: scikit-learn's decision "
         "tree (CART) of at most three levels. The left branch is taken where the condition is "
         "true. Neither: the difference is within the variation of the repetitions (95 %). Settings "
         "without repetitions are left out.",
         lambda: draw_decision_tree(measures),
-    )
+    )  # fmt: skip
 
 
 def _line_sketches(
@@ -101,30 +90,23 @@ def _line_sketches(
     found = [equilibria[setting.label] for setting in line.settings]
     for state in _line_mixes(measures, line):
         yield Sketch(
-            kind,
-            "",
-            f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
+            kind, "",
             f"{state_text(state, measures.strategies, measures.group_names)} against {axis}, "
             f"{line.title}",
             "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
             "repetitions, if there are any."
             + if_modelled(measures, line.settings[0], MODELS_SAY, state),
             partial(draw_mix_along, measures, line, state),
-        )
+            suffix=f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
+        )  # fmt: skip
     yield Sketch(
-        f"{kind}_alone",
-        "",
-        name,
-        f"Each alone against {axis}, {line.title}",
+        f"{kind}_alone", "", f"Each alone against {axis}, {line.title}",
         "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
         "repetitions, if there are any.",
-        lambda: draw_alone_along(measures, line),
-    )
+        lambda: draw_alone_along(measures, line), suffix=name,
+    )  # fmt: skip
     yield Sketch(
-        "equilibria_by_buffer",
-        "",
-        name,
-        f"Equilibrium by buffer, {line.title}",
+        "equilibria_by_buffer", "", f"Equilibrium by buffer, {line.title}",
         "Bars with caps: where the lead per flow ends (crosses zero), with its 95 % interval. "
         "Beside them each equilibrium of the measured means and, as small circles, the equilibria "
         "of each repetition alone. Thick: mixes in which no flow gains more than the scenario's "
@@ -136,28 +118,23 @@ def _line_sketches(
             " Lines: where each model predicts the end of the lead; shaded: its range over seeds. "
             "Grey: the range between the two bounds of Mishra's model.",
         ),
-        lambda: draw_equilibria_by_buffer(measures, line, equilibria),
-    )
+        lambda: draw_equilibria_by_buffer(measures, line, equilibria), suffix=name,
+    )  # fmt: skip
     yield Sketch(
-        "pair_equilibria",
-        "",
-        name,
+        "pair_equilibria", "",
         f"Equilibrium of each against {measures.strategies[0]}, by buffer, {line.title}",
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
         "control, two at a time, with 95 % intervals. Several points at one buffer are several "
         "equilibria; the line goes through their mean." + condition(found),
-        lambda: draw_pair_equilibria(measures, line, equilibria),
-    )
+        lambda: draw_pair_equilibria(measures, line, equilibria), suffix=name,
+    )  # fmt: skip
     yield Sketch(
-        "panel_by_mix",
-        "",
-        name,
-        f"Every mix at every buffer, {line.title}",
+        "panel_by_mix", "", f"Every mix at every buffer, {line.title}",
         _panel_caption(measures)
         + condition(found)
         + if_modelled(measures, line.settings[0], MODELS_SAY),
-        lambda: draw_panel_by_mix(measures, line, equilibria),
-    )
+        lambda: draw_panel_by_mix(measures, line, equilibria), suffix=name,
+    )  # fmt: skip
 
 
 def _panel_caption(measures: RunMeasures) -> str:
@@ -182,24 +159,19 @@ def _kernel_sketches(
     for kernels in lines_by_kernel(measures.run.settings):
         shared = SweepLine(kernels[0].axis, tuple(map(without_kernel, kernels[0].settings)))
         yield Sketch(
-            "equilibria_by_kernel",
-            "",
-            shared.label,
-            f"Equilibrium by buffer and kernel, {shared.title}",
+            "equilibria_by_kernel", "", f"Equilibrium by buffer and kernel, {shared.title}",
             "Where the lead per flow ends (crosses zero) with the hosts of each kernel, with its "
             "95 % interval. Kernels stand beside each other at each buffer."
             + condition(equilibria[s.label] for line in kernels for s in line.settings),
-            partial(draw_equilibria_by_kernel, measures, kernels, equilibria),
-        )
+            partial(draw_equilibria_by_kernel, measures, kernels, equilibria), suffix=shared.label,
+        )  # fmt: skip
     if len(measures.run.settings) > MAX_SETTINGS:
         return
     for settings in settings_by_kernel(measures.run.settings):
         shared = SweepLine("buffer", (without_kernel(settings[0]),))
         buffer = buffer_text(settings[0], measures.applied_buffer(settings[0]))
         yield Sketch(
-            "throughput_by_kernel",
-            "",
-            settings[0].label.removeprefix(f"v{settings[0].kernel}-"),
+            "throughput_by_kernel", "",
             f"Per-flow throughput by mix and kernel, {shared.title}, buffer {buffer}",
             "Left and middle: goodput of one flow, averaged over the flows of a congestion "
             "control, with the hosts of each kernel. Kernels stand beside each other at each mix. "
@@ -208,6 +180,7 @@ def _kernel_sketches(
             + condition(equilibria[s.label] for s in settings),
             partial(draw_throughput_by_kernel, measures, settings, equilibria,
                     references(measures, settings[0])),
+            suffix=settings[0].label.removeprefix(f"v{settings[0].kernel}-"),
         )  # fmt: skip
 
 
@@ -220,17 +193,14 @@ def _discipline_sketches(
         plain = settings[0].model_copy(update={"discipline": None, "queues": None})
         shared = SweepLine("buffer", (plain,))
         yield Sketch(
-            "equilibrium_map",
-            "",
-            shared.label,
-            f"Equilibrium by queue discipline and buffer, {shared.title}",
+            "equilibrium_map", "", f"Equilibrium by queue discipline and buffer, {shared.title}",
             f"Flows that run {first} where the lead per flow ends (crosses zero), and the 95 % "
             f"interval of that; the others run {second}. Several numbers: several equilibria. "
             "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
             "wherever one begins. Not known: too few mixes were measured."
             + condition(equilibria[s.label] for s in settings),
-            partial(draw_equilibrium_map, measures, settings, equilibria),
-        )
+            partial(draw_equilibrium_map, measures, settings, equilibria), suffix=shared.label,
+        )  # fmt: skip
 
 
 def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
@@ -242,10 +212,7 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
         for state in _states_of(measures, settings):
             mix = state_text(state, measures.strategies, measures.group_names)
             yield Sketch(
-                "by_discipline",
-                "",
-                f"{shared.label}-b{plain.buffer_label}-"
-                f"{'-'.join(str(c) for c in strategy_totals(state))}",
+                "by_discipline", "",
                 f"Queue disciplines side by side: {mix}, {shared.title}, buffer {buffer}",
                 "A row for each discipline of the queue. Left: goodput of one flow, averaged over "
                 "the flows of a congestion control. Middle: sojourn time of the packets that left, "
@@ -253,7 +220,9 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
                 "those that arrived, and that it marked, of those that left. Bars: 95 % interval "
                 "over repetitions, if there are any.",
                 partial(draw_by_discipline, measures, settings, state),
-            )
+                suffix=f"{shared.label}-b{plain.buffer_label}-"
+                f"{'-'.join(str(c) for c in strategy_totals(state))}",
+            )  # fmt: skip
 
 
 def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State]:

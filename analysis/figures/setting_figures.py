@@ -44,15 +44,12 @@ def setting_sketches(
     elif _over_mixes(measures, setting):
         yield from _by_mix_sketches(measures, setting, equilibria)
     yield Sketch(
-        "share_against_share",
-        label,
-        "",
-        "Share of the queue against share of the throughput",
+        "share_against_share", label, "Share of the queue against share of the throughput",
         "One point per flow and trial. If all packets waited equally long in the first-in "
         "first-out queue, every flow would lie on the dashed line (Little's law; equation (5) of "
         "Mishra et al. 2022). A flow to the right of the line meets a longer queue than average.",
         lambda: draw_share_against_share(measures, setting),
-    )
+    )  # fmt: skip
     yield from _alone_sketches(measures, setting)
     yield from _correlation_sketches(correlation, setting)
 
@@ -70,27 +67,21 @@ def _pair_sketches(
     """What is drawn of mixes of two CCAs at a time."""
     first = measures.strategies[0]
     yield Sketch(
-        "pair_lines",
-        setting.label,
-        "",
-        f"Each against {first}: per-flow throughput by mix",
+        "pair_lines", setting.label, f"Each against {first}: per-flow throughput by mix",
         f"Above: goodput of a flow that runs the other congestion control, against the number of "
         f"flows that run it; below: that of a {first} flow in the same mix. Dashed: the fair "
         "share. Where the two are equal, no flow gains by switching. Bars: 95 % interval over "
         "repetitions, if there are any.",
         lambda: draw_pair_lines(measures, setting),
-    )
+    )  # fmt: skip
     yield Sketch(
-        "tournament",
-        setting.label,
-        "",
-        "Each against each: share of the flows at the equilibrium",
+        "tournament", setting.label, "Each against each: share of the flows at the equilibrium",
         "Share of the flows that run the congestion control of the row, at the equilibrium of "
         "mixes with that of the column; small: its 95 % interval. 100 %: every flow switches to "
         "it; 'or': several equilibria. Right: the mean over the opponents. A high share means that "
         "a congestion control would be adopted, not that it is fair." + condition([equilibria]),
         lambda: draw_tournament(equilibria.pairs),
-    )
+    )  # fmt: skip
 
 
 def _by_mix_sketches(
@@ -100,30 +91,21 @@ def _by_mix_sketches(
     label = setting.label
     series = references(measures, setting)
     yield Sketch(
-        "throughput_by_mix",
-        label,
-        "",
-        "Per-flow throughput by mix",
+        "throughput_by_mix", label, "Per-flow throughput by mix",
         _throughput_caption(measures)
         + condition([equilibria])
         + if_modelled(measures, setting, MODELS_SAY),
         lambda: draw_throughput_by_mix(measures, setting, equilibria, series),
-    )
+    )  # fmt: skip
     yield Sketch(
-        "delay_by_mix",
-        label,
-        "",
-        "Queueing delay by mix",
+        "delay_by_mix", label, "Queueing delay by mix",
         "Sojourn time of the packets that left in the measured window, including their own "
         "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any."
         + if_modelled(measures, setting, " Thin: the mean by models that predict it."),
         lambda: draw_delay_by_mix(measures, setting),
-    )
+    )  # fmt: skip
     yield Sketch(
-        "dynamics",
-        label,
-        "",
-        "Where the mix would move",
+        "dynamics", label, "Where the mix would move",
         "How the mix would move if flows could choose. Bars: the gain of one flow that switches. "
         "Arrows: the direction in which that switch moves the mix. Lines: replicator dynamics from "
         "nine starts, in which a congestion control spreads in proportion to its advantage over "
@@ -131,19 +113,16 @@ def _by_mix_sketches(
         "best-response paths (one flow at a time) and replicator dynamics. Utilities between "
         "measured mixes are interpolated.",
         lambda: draw_dynamics(equilibria),
-    )
+    )  # fmt: skip
 
 
 def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
     yield Sketch(
-        "rtt_alone",
-        setting.label,
-        "",
-        "RTT over time, each alone",
+        "rtt_alone", setting.label, "RTT over time, each alone",
         "The first repetition of each congestion control alone: the socket's smoothed RTT "
         "(TCP_INFO) and, if the trial has a capture, the RTT of every ACK (TCP time stamps).",
         lambda: draw_rtt_alone(measures, setting),
-    )
+    )  # fmt: skip
 
 
 def _throughput_caption(measures: RunMeasures) -> str:
@@ -166,26 +145,20 @@ def _throughput_caption(measures: RunMeasures) -> str:
 def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[Sketch]:
     label = setting.label
     yield Sketch(
-        "model_assumptions",
-        label,
-        "",
-        "What each assumption of Mishra's model costs",
+        "model_assumptions", label, "What each assumption of Mishra's model costs",
         "Left: the measured value divided by the assumed one (all CUBIC flows losing together). "
         "Right: the change of BBR's predicted share, in percentage points, when the measured value "
         "replaces the assumed one, one at a time, starting from either bound of the model. In "
         "brackets: the paper's equations. The table below gives the assumptions in words.",
         lambda: draw_model_assumptions(correlation, setting),
-    )
+    )  # fmt: skip
     yield Sketch(
-        "synchronisation",
-        label,
-        "",
-        "CUBIC flows that lose together, and the resulting k",
+        "synchronisation", label, "CUBIC flows that lose together, and the resulting k",
         "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
         "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) lies "
         "between the model's bounds: all flows lose together, or one flow at a time.",
         lambda: draw_synchronisation(correlation, setting),
-    )
+    )  # fmt: skip
 
 
 def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
@@ -196,25 +169,19 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
     exact = trial.trial.has("postcards")
     source = "rebuilt exactly from postcards" if exact else "as counted by the data plane"
     yield Sketch(
-        "queue_over_time",
-        label,
-        suffix,
-        f"Queue occupancy by flow: {mix}",
+        "queue_over_time", label, f"Queue occupancy by flow: {mix}",
         f"Bytes of each flow in the queue, stacked, {source}. Means over short bins. Dashed: the "
         "applied buffer. Below, for flows that report them, such as BBR's: the sum of their "
         "bandwidth estimates and their goodput (dashed: the applied rate), and each flow's minimum "
         "RTT of 10 s and the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
-        lambda: draw_queue_over_time(measures, trial),
-    )
+        lambda: draw_queue_over_time(measures, trial), suffix=suffix,
+    )  # fmt: skip
     yield Sketch(
-        "rtt_over_time",
-        label,
-        suffix,
-        f"RTT over time: {mix}",
+        "rtt_over_time", label, f"RTT over time: {mix}",
         "The senders' smoothed RTT (TCP_INFO). Thin lines: single flows. Thick lines: means of "
         "each congestion control.",
-        lambda: draw_rtt_over_time(measures, trial),
-    )
+        lambda: draw_rtt_over_time(measures, trial), suffix=suffix,
+    )  # fmt: skip
 
 
 def references(measures: RunMeasures, setting: Setting) -> list[ReferenceSeries]:

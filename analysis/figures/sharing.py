@@ -27,9 +27,7 @@ def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]
         states = dict.fromkeys(m.state for m in sharing.mixes if m.setting.label in labels)
         for number, state in enumerate(states):
             yield Sketch(
-                "bursts_by_memory",
-                "",
-                f"{settings[0].label}-{number}",
+                "bursts_by_memory", "",
                 "Bursts that the memory absorbs: "
                 f"{state_text(state, measures.strategies, measures.group_names)}",
                 "A burst begins at an empty queue and has all packets that arrive at it within one "
@@ -41,21 +39,20 @@ def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]
                 "long as the policy lets it be. Bars: 95 % interval over repetitions, if there "
                 "are any.",
                 partial(draw_bursts_by_memory, sharing, settings, state),
-            )
+                suffix=f"{settings[0].label}-{number}",
+            )  # fmt: skip
 
 
 def setting_sketches(sharing: RunSharing, setting: Setting) -> Iterator[Sketch]:
     """Of a setting with several queues."""
     yield Sketch(
-        "memory_shares",
-        setting.label,
-        "",
+        "memory_shares", setting.label,
         "Each queue's share of the memory against its share of the throughput",
         "One point per queue and trial: its part of the mean bytes in the memory, and of the bytes "
         "that left. A queue to the right of the dashed line holds more of the memory than it gets "
         "of the line: its packets wait longer than the average packet (Little's law).",
         lambda: draw_memory_shares(sharing.of_setting(setting)),
-    )
+    )  # fmt: skip
 
 
 def trial_sketches(
@@ -66,28 +63,22 @@ def trial_sketches(
     suffix = trial.trial.id.removeprefix(f"{label}-")
     mix = state_text(trial.state, measures.strategies, measures.group_names)
     yield Sketch(
-        "memory_over_time",
-        label,
-        suffix,
-        f"Memory by queue: {mix}",
+        "memory_over_time", label, f"Memory by queue: {mix}",
         "Above: bytes of each queue in the shared memory, stacked. Below: each queue by itself; "
         "dashed: what the policy of the memory, or its own limit, lets a queue have. Means over "
         "short bins, rebuilt exactly from postcards. Dotted: measured from here.",
-        lambda: draw_memory_over_time(trial),
-    )
+        lambda: draw_memory_over_time(trial), suffix=suffix,
+    )  # fmt: skip
     trials = {each.measures.trial.id: each for each in sharing.trials}
     shared = trials.get(trial.trial.id)
     if shared is None:
         return
     yield Sketch(
-        "blame",
-        label,
-        suffix,
-        f"Who held the queue when packets were dropped: {mix}",
+        "blame", label, f"Who held the queue when packets were dropped: {mix}",
         "Each row: the flows that lost packets. Each column: the share of the queue's bytes that "
         "others, or they themselves, held at the moment of each drop; the mean over the drops of "
         "the measured window, by the bytes dropped. Rows add up to 100 %. Cells are flows, if "
         "there are not too many; numbers are all flows of a block together. Rebuilt exactly from "
         "postcards.",
-        partial(draw_blame, shared),
-    )
+        partial(draw_blame, shared), suffix=suffix,
+    )  # fmt: skip

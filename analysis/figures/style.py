@@ -39,7 +39,7 @@ QUEUE_COLOURS = (
     "#88CCEE", "#CC6677", "#DDCC77", "#117733", "#332288", "#AA4499", "#44AA99", "#999933",
 )  # fmt: skip
 """One for each of several queues (P. Tol's muted colours): lighter than those of CCAs."""
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -104,7 +104,7 @@ def colour_of(strategy: str, strategies: Sequence[str]) -> str:
 
 def marker_of(strategy: str, strategies: Sequence[str]) -> str:
     """The marker of a CCA: figures can be read without colour."""
-    return _MARKERS[list(strategies).index(strategy) % len(_MARKERS)]
+    return MARKERS[list(strategies).index(strategy) % len(MARKERS)]
 
 
 def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
@@ -121,28 +121,10 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def new_figure(
-    width: float, height: float, rows: int = 1, heights: Sequence[float] | None = None
-) -> tuple[Figure, list[Axes]]:
-    """A figure with its axes, without any global state.
-
-    Args:
-        width: Width in inches.
-        height: Height in inches.
-        rows: Axes, one below the other; they share the x axis.
-        heights: The axes' heights relative to each other.
-    """
+def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure with its axes, without any global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(rows, 1, squeeze=False, sharex=True, height_ratios=heights)
-    return figure, list(axes[:, 0])
-
-
-def legend_below(figure: Figure, ax: Axes, columns: int, *more: Axes) -> None:
-    """Put one legend of all given axes below the figure, where it hides nothing."""
-    legends = [each.get_legend_handles_labels() for each in (ax, *more)]
-    handles = [handle for handles, _ in legends for handle in handles]
-    labels = [label for _, labels in legends for label in labels]
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    return figure, figure.subplots()
 
 
 @cache

@@ -32,17 +32,14 @@ def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
         mine = [each for each in found if each.setting.label == label]
         place = f", {label}" if len(labels) > 1 else ""
         yield Sketch(
-            "harm",
-            "",
-            label,
-            f"Harm to {mine[0].victim}{place}",
+            "harm", "", f"Harm to {mine[0].victim}{place}",
             "How much worse a metric of the victim is beside flows of each strategy than alone: 0, "
             "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Ware et "
             "al. (HotNets 2019) ask of a new algorithm to do no more harm than what is deployed: "
             "the victim's own kind (hatched), CUBIC, Reno. Bars: 95 % interval over repetitions, "
             "if there are any.",
-            partial(draw_harm, measures, mine),
-        )
+            partial(draw_harm, measures, mine), suffix=label,
+        )  # fmt: skip
 
 
 def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
@@ -51,15 +48,12 @@ def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch
     cells = [cell for cell in measures.cells(setting) if cell.trials]
     if any(trial.trial.has("datagrams") for cell in cells for trial in cell.trials):
         yield Sketch(
-            "media_delay",
-            setting.label,
-            "",
-            "One-way delay of media",
+            "media_delay", setting.label, "One-way delay of media",
             "The share of datagrams that were on the way for longer than a time, of those that "
             "were sent in the measured windows and arrived. Where a line crosses 5 % and 1 % are "
             "the 95th and the 99th percentile.",
             partial(draw_media_delay, measures, _spread(cells)),
-        )
+        )  # fmt: skip
 
 
 def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
@@ -69,17 +63,15 @@ def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sket
         states = _spread(list(dict.fromkeys(row.state for row in mine)))
         shown = [row for row in mine if row.state in states and row.sizes != ALL_SIZES]
         yield Sketch(
-            "slowdown_by_size",
-            setting.label,
-            f"{group}-{strategy}",
+            "slowdown_by_size", setting.label,
             f"Slowdown of the transfers of {group} by size, {strategy}",
             "Completion time by that which a transfer would have alone on its path (dashed: as "
             "fast): handshake, slow start from 10 segments, and its bytes at the rate. A colour "
             "for each mix of the other flows. A percentile among transfers that were not completed "
             "is not known, and not drawn. Where the path changes: completion times. Bars: 95 % "
             "interval over repetitions, if there are any.",
-            partial(draw_by_size, measures, shown),
-        )
+            partial(draw_by_size, measures, shown), suffix=f"{group}-{strategy}",
+        )  # fmt: skip
 
 
 def _spread(items: list[Item]) -> list[Item]:
@@ -95,10 +87,7 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
     mix = state_text(trial.state, measures.strategies, measures.group_names)
     for number, (change, _) in enumerate(course.segments(record.duration_ns)[:MOST_CHANGES]):
         yield Sketch(
-            "around_change",
-            label,
-            f"{record.id.removeprefix(f'{label}-')}-{number}",
-            f"Around a change ({change.text}): {mix}",
+            "around_change", label, f"Around a change ({change.text}): {mix}",
             "Above: what left the queue, of all flows of each congestion control together, and "
             "what the link can carry (dashed). Below: bytes in the queue. Means over short bins, "
             "from postcards. Dotted: the changes.",
@@ -106,4 +95,5 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
                 draw_around_change, measures, trial,
                 span_around(course, number, record.duration_ns),
             ),
+            suffix=f"{record.id.removeprefix(f'{label}-')}-{number}",
         )  # fmt: skip

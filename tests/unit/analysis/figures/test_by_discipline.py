@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.analysis.figures.by_discipline import APART, draw_by_discipline
+from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.run_figures import _side_by_side_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.results.sweep import beside_disciplines
 from nashbed.controlplane.contract.trial import Setting
-from tests.support.drawn import legend_of, lines_of, points
+from tests.support.drawn import legend_of, panels, points
 from tests.unit.analysis.made_measures import made
 
 SWEEP: dict[str, Any] = {"discipline": ["droptail", "codel"], "mixes": [1]}
@@ -37,30 +38,27 @@ def measures(sweep: dict[str, Any] = SWEEP) -> RunMeasures:
 def test_rows() -> None:
     run = measures()
     (settings,) = beside_disciplines(run.run.settings)
-    figure = draw_by_discipline(run, settings, run.trials[0].state)
-    assert figure is not None
-    rates, delays, losses = figure.axes
-    assert [t.get_text() for t in rates.get_yticklabels()] == ["drop-tail", "CoDel"]
-    drawn = lines_of(rates)
-    x, rows = points(drawn["1 cubic (n = 1 trial)"])
-    assert x == pytest.approx([40, 60])
-    assert rows == pytest.approx([-APART, 1 - APART])
-    assert points(drawn["1 bbr (n = 1 trial)"])[0] == pytest.approx([60, 40])
-    assert points(drawn["fair share of the rate"])[0] == pytest.approx([50, 50])
-    assert points(lines_of(delays)["mean delay"]) == (pytest.approx([20, 20]), [0, 1])
-    assert points(lines_of(losses)["lost"])[0] == pytest.approx([1, 1])
+    plot = draw_by_discipline(run, settings, run.trials[0].state)
+    rates, delays, losses = panels(plot)
+    assert rates.y.ticks == {0: "drop-tail", 1: "CoDel"}
+    rows = pytest.approx([-APART, 1 - APART])
+    assert points(rates["1 cubic (n = 1 trial)"]) == (rows, pytest.approx([40, 60]))
+    assert rates["1 bbr (n = 1 trial)"].y == pytest.approx([60, 40])
+    assert (rates["fair share of the rate"].at, rates["fair share of the rate"].upright) == (50, 1)
+    assert points(delays["mean delay"]) == ([0, 1], pytest.approx([20, 20]))
+    assert losses["lost"].y == pytest.approx([1, 1])
     # Drop-tail marks nothing, and says nothing of marks.
-    assert points(lines_of(losses)["marked"]) == (pytest.approx([5]), pytest.approx([1 + APART]))
-    assert "lost" in legend_of(figure)
+    assert points(losses["marked"]) == (pytest.approx([1 + APART]), pytest.approx([5]))
+    assert plot is not None
+    assert "lost" in legend_of(draw(plot))
 
 
 def test_a_strategy_without_flows_is_left_out() -> None:
     run = measures({"discipline": ["droptail", "codel"], "mixes": [0]})
     (settings,) = beside_disciplines(run.run.settings)
-    figure = draw_by_discipline(run, settings, run.trials[0].state)
-    assert figure is not None
-    assert "2 cubic (n = 1 trial)" in lines_of(figure.axes[0])
-    assert not any("bbr" in label for label in lines_of(figure.axes[0]))
+    rates, *_ = panels(draw_by_discipline(run, settings, run.trials[0].state))
+    assert "2 cubic (n = 1 trial)" in rates.labels
+    assert not any("bbr" in label for label in rates.labels)
 
 
 def test_a_figure_for_each_mix_and_buffer() -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.by_kernel import (
     draw_equilibria_by_kernel,
     draw_throughput_by_kernel,
 )
 from nashbed.analysis.figures.catalogue import sketches
+from nashbed.analysis.figures.plot import Note, Plot
 from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines_by_kernel, settings_by_kernel
 from nashbed.controlplane.contract.trial import Setting
-from tests.support.drawn import containers, half_widths, legend_of, lines_of, points
+from tests.support.drawn import labels_of, panels, points
 from tests.unit.analysis.made_measures import made
 
 TEN: dict[str, Any] = {"flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}]}
@@ -37,13 +37,13 @@ def by_buffer(**raw: Any) -> RunMeasures:
     return made({**TEN, "sweep": {**KERNELS, "buffer": ["1bdp", "5bdp", "20bdp"]}, **raw}, settles)
 
 
-def equilibria_figure(measures: RunMeasures) -> Figure | None:
+def equilibria_plot(measures: RunMeasures) -> Plot | None:
     (kernels,) = lines_by_kernel(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
     return draw_equilibria_by_kernel(measures, kernels, found)
 
 
-def throughput_figure(measures: RunMeasures) -> Figure | None:
+def throughput_plot(measures: RunMeasures) -> Plot | None:
     (settings,) = settings_by_kernel(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
     return draw_throughput_by_kernel(measures, settings, found, references(measures, settings[0]))
@@ -51,11 +51,9 @@ def throughput_figure(measures: RunMeasures) -> Figure | None:
 
 def test_each_kernel_has_its_ends_of_the_lead_at_each_buffer() -> None:
     measures = by_buffer()
-    figure = equilibria_figure(measures)
-    assert figure is not None
-    (ax,) = figure.axes
+    (panel,) = panels(equilibria_plot(measures))
     for kernel in ("5.10", "7.3"):
-        x, cubic = points(lines_of(ax)[f"kernel {kernel}"])
+        x, cubic = points(panel[f"kernel {kernel}"])
         assert x == [1, 5, 20]
         ends = [
             e.ends.intervals[0].at
@@ -65,13 +63,9 @@ def test_each_kernel_has_its_ends_of_the_lead_at_each_buffer() -> None:
         assert cubic == pytest.approx([10 - at for at in ends if at is not None])
         # The fit is off by up to a third of a flow near the ends; the kernels differ by one.
         assert cubic == pytest.approx([10 - BEST[kernel, buffer] for buffer in x], abs=0.35)
-    assert ax.get_ylabel() == "cubic flows where the lead ends, of 10"
+    assert panel.y.title == "cubic flows where the lead ends, of 10"
     # Kernels stand beside each other, by the same distance at every buffer.
-    old, new = (containers(ax)[f"kernel {k}"].lines[0].get_transform() for k in ("5.10", "7.3"))
-    shifts = [new.transform((x, 0)) - old.transform((x, 0)) for x in (1, 20)]
-    assert shifts[0][0] == pytest.approx(shifts[1][0])
-    assert shifts[0][0] > 0
-    assert shifts[0][1] == 0
+    assert [panel[f"kernel {k}"].right for k in ("5.10", "7.3")] == [-3, 3]
 
 
 def test_published_equilibria_and_what_had_not_settled() -> None:
@@ -79,12 +73,11 @@ def test_published_equilibria_and_what_had_not_settled() -> None:
               "quantity": "equilibrium", "x": [1, 5], "y": [1, 4]}  # fmt: skip
     raw = {**TEN, "sweep": {**KERNELS, "buffer": ["1bdp", "5bdp", "20bdp"]},
            "reference": [series]}  # fmt: skip
-    figure = equilibria_figure(made(raw, settles, totals={"throughput_drift": 0.5}))
-    assert figure is not None
-    (ax,) = figure.axes
-    assert points(lines_of(ax)["FABRIC, cubic"]) == ([1, 5], [1, 4])
-    assert [(t.get_position()[0], t.get_text()) for t in ax.texts] == [(x, "~") for x in (1, 5, 20)]
-    assert legend_of(figure).count("~  trials that had not settled") == 1
+    plot = equilibria_plot(made(raw, settles, totals={"throughput_drift": 0.5}))
+    (panel,) = panels(plot)
+    assert points(panel["FABRIC, cubic"]) == ([1, 5], [1, 4])
+    assert [(note.place[0], note.text) for note in panel.of(Note)] == [(x, "~") for x in (1, 5, 20)]
+    assert "~  trials that had not settled" in labels_of(plot)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +88,7 @@ def test_published_equilibria_and_what_had_not_settled() -> None:
     ],
 )
 def test_no_equilibria_of_other_games_or_along_losses(raw: dict[str, Any]) -> None:
-    assert equilibria_figure(by_buffer(**raw)) is None
+    assert equilibria_plot(by_buffer(**raw)) is None
 
 
 def test_throughput_of_each_kernel_by_mix() -> None:
@@ -108,36 +101,31 @@ def test_throughput_of_each_kernel_by_mix() -> None:
         ),
         factors=(0.99, 1.0, 1.01),
     )
-    figure = throughput_figure(measures)
-    assert figure is not None
-    bbr, cubic, ends = figure.axes
+    bbr, cubic, ends = panels(throughput_plot(measures))
     old, new = "kernel 5.10 (n = 3 trials per mix)", "kernel 7.3 (n = 3 trials per mix)"
-    x, y = points(lines_of(bbr)[old])
+    x, y = points(bbr[old])
     assert [round(place) for place in x] == list(range(1, 11))
     assert y == pytest.approx([10 + 0.1 * (5.5 - k) for k in range(1, 11)])
-    x_new, y_new = points(lines_of(cubic)[new])
+    x_new, y_new = points(cubic[new])
     assert y_new == pytest.approx([12.0] * 10)
     # Student's t of three trials (4.303) times their standard error of 0.12/sqrt(3).
-    assert half_widths(cubic, new) == pytest.approx([4.303 * 0.12 / 3**0.5] * 10, rel=1e-3)
-    x_old, _ = points(lines_of(cubic)[old])
+    assert cubic[new].half == pytest.approx([4.303 * 0.12 / 3**0.5] * 10, rel=1e-3)
+    x_old, _ = points(cubic[old])
     assert all(a < b < a + 0.5 for a, b in zip(x_old, x_new, strict=True))
-    assert not bbr.texts  # every trial had settled
-    assert ends.get_ylabel() == "cubic flows where\nthe lead ends, of 10"
-    assert points(lines_of(cubic)["published"]) == ([1, 5], [8, 9])
-    assert "published" not in lines_of(bbr)
-    assert [t.get_text() for t in ends.get_xticklabels()] == ["5.10", "7.3"]
-    places = [points(c.lines[0]) for c in ends.containers]
+    assert not bbr.notes  # every trial had settled
+    assert ends.y.title == "cubic flows where\nthe lead ends, of 10"
+    assert points(cubic["published"]) == ([1, 5], [8, 9])
+    assert "published" not in bbr.labels
+    assert ends.x.ticks == {0: "5.10", 1: "7.3"}
+    places = [points(item) for item in ends.items]
     # A CUBIC flow of 7.3 leads in every mix: only CUBIC flows are left.
     assert [(x, pytest.approx(y, abs=0.1)) for x, y in places] == [([0], [4.5]), ([1], [10])]
 
 
 def test_mixes_that_had_not_settled_are_marked() -> None:
-    figure = throughput_figure(
-        made({**TEN, "sweep": KERNELS}, settles, totals={"throughput_drift": 0.5})
-    )
-    assert figure is not None
-    marks = [(t.get_position()[0], t.get_text()) for t in figure.axes[0].texts]
-    assert marks == [(k, "~") for k in range(11)]
+    measures = made({**TEN, "sweep": KERNELS}, settles, totals={"throughput_drift": 0.5})
+    bbr, *_ = panels(throughput_plot(measures))
+    assert [(note.place[0], note.text) for note in bbr.of(Note)] == [(k, "~") for k in range(11)]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +133,7 @@ def test_mixes_that_had_not_settled_are_marked() -> None:
     [{"sweep": {**KERNELS, "mixes": [5]}}, {"strategies": ["cubic", "bbr", "reno"]}],
 )
 def test_no_throughput_of_one_mix_or_of_three_strategies(raw: dict[str, Any]) -> None:
-    assert throughput_figure(made({**TEN, "sweep": KERNELS, **raw}, settles)) is None
+    assert throughput_plot(made({**TEN, "sweep": KERNELS, **raw}, settles)) is None
 
 
 def test_runs_of_several_kernels_get_both() -> None:

@@ -21,7 +21,7 @@ from nashbed.analysis.figures.correlation import (
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.metrics.statistics import Estimate
-from tests.support.drawn import colour, half_widths, legend_of, lines_of, points, texts
+from tests.support.drawn import legend_of, panels, points
 from tests.unit.analysis.figures.made_correlations import (
     correlation,
     held,
@@ -50,31 +50,25 @@ def measures_with(queue: np.ndarray | None) -> RunMeasures:
 
 def test_a_point_for_each_flow_and_the_lines() -> None:
     measures = measures_with(QUEUE)
-    figure = draw_share_against_share(measures, measures.run.settings[0])
-    assert figure is not None
-    (ax,) = figure.axes
-    lines = lines_of(ax)
+    (panel,) = panels(draw_share_against_share(measures, measures.run.settings[0]))
     # Three CUBIC flows and then the BBR flow; throughput is the queue's share plus 0.05.
-    cubic = lines["cubic: slope 1.00, R² 1.00"]
+    cubic = panel["cubic: slope 1.00, R² 1.00"]
     assert points(cubic) == ([0.2, 0.3, 0.4], [0.25, 0.35, 0.45])
-    assert colour(cubic) == colour_of("cubic", ()).lower()
-    assert points(lines["bbr"]) == ([0.1], [0.15])
+    assert cubic.look["color"] == colour_of("cubic", ())
+    assert points(panel["bbr"]) == ([0.1], [0.15])
     top = 1.06 * 0.45
-    assert points(lines["equation (5): equal shares"]) == ([0, top], [0, top])
-    x, y = points(lines["all: slope 1.00, R² 1.00, n 4"])
-    assert x == [0, top]
-    assert y == pytest.approx([0.05, 0.05 + top])
-    assert (ax.get_xlim(), ax.get_ylim()) == ((0, top), (0, top))
-    assert ax.get_xlabel() == "share of the queue (mean bytes)"
-    assert ax.get_ylabel() == "share of the throughput"
-    assert ax.xaxis.get_major_formatter()(0.25, 0) == "25%"
+    assert points(panel["equation (5): equal shares"]) == ([0, top], [0, top])
+    line = points(panel["all: slope 1.00, R² 1.00, n 4"])
+    assert line == ([0, top], pytest.approx([0.05, 0.05 + top]))
+    assert (panel.x.high, panel.y.high) == (top, top)
+    assert panel.x.title == "share of the queue (mean bytes)"
+    assert panel.y.title == "share of the throughput"
 
 
 def test_flows_without_a_share_are_left_out() -> None:
     measures = measures_with(np.array([0.2, np.nan, 0.4, 0.1]))
-    figure = draw_share_against_share(measures, measures.run.settings[0])
-    assert figure is not None
-    assert points(lines_of(figure.axes[0])["cubic"]) == ([0.2, 0.4], [0.25, 0.45])
+    (panel,) = panels(draw_share_against_share(measures, measures.run.settings[0]))
+    assert points(panel["cubic"]) == ([0.2, 0.4], [0.25, 0.45])
 
 
 def test_nothing_without_telemetry() -> None:
@@ -98,38 +92,31 @@ def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
 
 def test_shares_of_losing_flows() -> None:
     run = run_with_losses(0, 1, 2)
-    figure = draw_synchronisation(run, run.measures.run.settings[0])
-    assert figure is not None
-    above, below = figure.axes
-    measured = lines_of(above)["losing together, measured"]
+    above, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
+    measured = above["losing together, measured"]
     assert points(measured) == ([0, 1, 2], pytest.approx([2 / 3, 0.5, 1.0]))
-    assert colour(measured) == colour_of("cubic", ()).lower()
-    assert half_widths(above, "losing together, measured") is None
-    assert points(lines_of(above)["one flow each time"])[1] == pytest.approx([1 / 3, 1 / 2, 1])
-    assert points(lines_of(above)["all together"])[1] == [1, 1]
-    assert above.get_ylabel() == "share of CUBIC flows\nlosing in one event"
-    assert below.get_xlabel() == "flows running bbr (n = 1 trial)"
+    assert measured.half is None
+    assert above["one flow each time"].y == pytest.approx([1 / 3, 1 / 2, 1])
+    assert above["all together"].at == 1
+    assert above.y.title == "share of CUBIC flows\nlosing in one event"
+    assert below.x.title == "flows running bbr (n = 1 trial)"
 
 
 def test_shares_of_bbr_by_each_k() -> None:
     run = run_with_losses(0, 1, 2)
-    figure = draw_synchronisation(run, run.measures.run.settings[0])
-    assert figure is not None
-    _, below = figure.axes
+    _, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
     for name, share in PREDICTED.items():
-        line = lines_of(below)[f"model, {name} k"]
-        assert points(line) == ([1, 2], pytest.approx([share + 0.01, share + 0.02]))
-    measured = lines_of(below)["BBR's share, measured"]
-    assert points(measured) == ([1, 2], pytest.approx([0.35, 0.45]))
-    assert colour(measured) == colour_of("bbr", ()).lower()
-    assert below.get_ylim() == pytest.approx((0, 1.05))
+        assert points(below[f"model, {name} k"]) == (
+            [1, 2],
+            pytest.approx([share + 0.01, share + 0.02]),
+        )
+    assert points(below["BBR's share, measured"]) == ([1, 2], pytest.approx([0.35, 0.45]))
 
 
 def test_where_the_model_does_not_hold_it_says_so() -> None:
     run = run_with_losses(0, 1, with_model=False)
-    figure = draw_synchronisation(run, run.measures.run.settings[0])
-    assert figure is not None
-    assert texts(figure.axes[1]) == ["the model does not hold here"]
+    _, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
+    assert below.notes == ["the model does not hold here"]
 
 
 def test_one_mix_is_no_figure() -> None:

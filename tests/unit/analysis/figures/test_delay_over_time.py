@@ -11,10 +11,11 @@ import pytest
 from nashbed.analysis.clock.queueing import TapComparison
 from nashbed.analysis.figures import delay_over_time
 from nashbed.analysis.figures.delay_over_time import draw_rtt_over_time
+from nashbed.analysis.figures.plot import Rule
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.metrics.rtt import RttSeries
-from tests.support.drawn import colour, legend_of, lines_of, points, unlabelled_lines
+from tests.support.drawn import labels_of, panels, points
 from tests.unit.analysis.figures.made_tables import SHORT, MadeTrial, trial_with
 from tests.unit.analysis.made_measures import made
 
@@ -42,27 +43,20 @@ def comparison(postcards_ns: list[int], captures_ns: list[float]) -> TapComparis
 
 def test_delays_and_their_difference() -> None:
     found = comparison([MS, 2 * MS, 3 * MS], [MS + 5 * US, 2 * MS + 7 * US, 3 * MS + 9 * US])
-    figure = delay_over_time.draw_tap_delay(found)
-    assert figure is not None
-    above, below = figure.axes
-    assert points(lines_of(above)["postcards"]) == ([0, 1, 2], [1, 2, 3])
-    assert points(lines_of(above)["captures"]) == ([0, 1, 2], pytest.approx([1.005, 2.007, 3.009]))
-    difference, *edges = unlabelled_lines(below)
-    assert points(difference) == ([0, 1, 2], pytest.approx([5, 7, 9]))
-    assert points(lines_of(below)["median difference"])[1] == pytest.approx([7, 7])
-    # The 5th and 95th percentile of 5, 7, 9.
-    assert [points(edge)[1][0] for edge in edges] == pytest.approx([5.2, 8.8])
-    assert above.get_ylabel() == "queueing delay (ms)"
-    assert below.get_ylabel() == "captures less\npostcards (µs)"
-    assert below.get_xlabel() == "time (s)"
-    assert legend_of(figure) == ["postcards", "captures", "median difference"]
+    above, below = panels(delay_over_time.draw_tap_delay(found))
+    assert points(above["postcards"]) == ([0, 1, 2], [1, 2, 3])
+    assert points(above["captures"]) == ([0, 1, 2], pytest.approx([1.005, 2.007, 3.009]))
+    assert points(below.items[0]) == ([0, 1, 2], pytest.approx([5, 7, 9]))
+    # The median, and the 5th and 95th percentile of 5, 7, 9.
+    assert [rule.at for rule in below.of(Rule)] == pytest.approx([7, 5.2, 8.8])
+    assert above.y.title == "queueing delay (ms)"
+    assert below.y.title == "captures less\npostcards (µs)"
 
 
 def test_at_most_so_many_points() -> None:
     count = delay_over_time.MAX_POINTS * 2 + 1
-    figure = delay_over_time.draw_tap_delay(comparison([MS] * count, [float(MS)] * count))
-    assert figure is not None
-    x, _ = points(lines_of(figure.axes[0])["postcards"])
+    plot = delay_over_time.draw_tap_delay(comparison([MS] * count, [float(MS)] * count))
+    x, _ = points(panels(plot)[0]["postcards"])
     assert len(x) <= delay_over_time.MAX_POINTS
     assert x[:3] == [0, 3, 6]
 
@@ -73,32 +67,21 @@ def test_nothing_of_no_packets() -> None:
 
 def test_means_in_ms() -> None:
     measures, trial = trial_with({"flow_samples": SAMPLES})
-    figure = draw_rtt_over_time(measures, trial)
-    assert figure is not None
-    (ax,) = figure.axes
+    (panel,) = panels(draw_rtt_over_time(measures, trial))
     # Bins of 50 ms: flow 0 has 40 and 44 ms in the first and 80 ms in the second.
-    cubic = lines_of(ax)["cubic: flows and mean"]
+    cubic = panel["cubic: flows and mean"]
     assert points(cubic) == (pytest.approx([0.025, 0.075]), pytest.approx([42, 80]))
-    assert colour(cubic) == colour_of("cubic", ()).lower()
-    bbr = points(lines_of(ax)["bbr: flows and mean"])[1]
+    assert cubic.look["color"] == colour_of("cubic", ())
+    bbr = panel["bbr: flows and mean"].y
     assert bbr[0] == pytest.approx(50)
     assert np.isnan(bbr[1])
-    thin = [points(line)[1] for line in unlabelled_lines(ax)]
-    assert thin[0] == pytest.approx([42, 80])
-
-
-def test_bounds_and_axes() -> None:
-    measures, trial = trial_with({"flow_samples": SAMPLES})
-    figure = draw_rtt_over_time(measures, trial)
-    assert figure is not None
-    (ax,) = figure.axes
-    assert points(lines_of(ax)["base RTT"])[1] == [40, 40]
+    thin, *_ = panel.items
+    assert points(thin) == points(cubic)
+    assert panel["base RTT"].at == 40
     # 40 kB at 8 Mbit/s are 40 ms.
-    assert points(lines_of(ax)["base RTT + full queue"])[1] == pytest.approx([80, 80])
-    assert ax.get_ylabel() == "smoothed RTT (ms)"
-    assert ax.get_xlabel() == "time (s)"
-    assert ax.get_xlim() == pytest.approx((0, 0.1))
-    assert ax.get_ylim()[0] == 0
+    assert panel["base RTT + full queue"].at == pytest.approx(80)
+    assert panel.y.title == "smoothed RTT (ms)"
+    assert (panel.x.low, panel.x.high) == pytest.approx((0, 0.1))
 
 
 def test_nothing_without_samples() -> None:
@@ -123,17 +106,12 @@ def alone(srtt_us: dict[str, int], flows: int = 1) -> RunMeasures:
 
 def test_from_the_socket() -> None:
     measures = alone({"cubic": 70_000, "bbr": 45_000})
-    figure = delay_over_time.draw_rtt_alone(measures, measures.run.settings[0])
-    assert figure is not None
-    (ax,) = figure.axes
-    cubic = lines_of(ax)["cubic, socket (smoothed)"]
+    (panel,) = panels(delay_over_time.draw_rtt_alone(measures, measures.run.settings[0]))
+    cubic = panel["cubic, socket (smoothed)"]
     assert points(cubic) == (pytest.approx([0.025, 0.075]), pytest.approx([70, 71]))
-    assert colour(cubic) == colour_of("cubic", ()).lower()
-    assert points(lines_of(ax)["bbr, socket (smoothed)"])[1] == pytest.approx([45, 46])
-    assert points(lines_of(ax)["base RTT"])[1] == [40, 40]
-    assert points(lines_of(ax)["base RTT + full queue"])[1] == pytest.approx([80, 80])
-    assert ax.get_ylabel() == "RTT (ms)"
-    assert ax.get_xlim() == pytest.approx((0, 0.1))
+    assert panel["bbr, socket (smoothed)"].y == pytest.approx([45, 46])
+    assert (panel["base RTT"].at, panel["base RTT + full queue"].at) == (40, pytest.approx(80))
+    assert (panel.x.low, panel.x.high) == pytest.approx((0, 0.1))
 
 
 def test_nothing_with_one_cca_or_many_flows() -> None:
@@ -156,15 +134,13 @@ def test_from_captures(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"cubic": [series(10_000, [50, 60])], "other": [series(10_001, [70])]}
     monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path.stem)
     monkeypatch.setattr(delay_over_time, "capture_rtt", found.__getitem__)
-    figure = delay_over_time.draw_captures([Path("cubic.pcap"), Path("other.pcap")], until_s=2.5)
-    assert figure is not None
-    (ax,) = figure.axes
-    cubic = lines_of(ax)["cubic, port 10000"]
+    plot = delay_over_time.draw_captures([Path("cubic.pcap"), Path("other.pcap")], until_s=2.5)
+    (panel,) = panels(plot)
+    cubic = panel["cubic, port 10000"]
     assert points(cubic) == ([0, 1], [50, 60])
-    assert colour(cubic) == colour_of("cubic", ()).lower()
-    assert legend_of(figure) == ["cubic, port 10000", "other, port 10001"]
-    assert ax.get_xlim() == (0, 2.5)
-    assert ax.get_xlabel() == "time since the first ACK (s)"
+    assert cubic.look["color"] == colour_of("cubic", ())
+    assert labels_of(plot) == ["cubic, port 10000", "other, port 10001"]
+    assert (panel.x.low, panel.x.high) == (0, 2.5)
 
 
 def test_captures_without_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

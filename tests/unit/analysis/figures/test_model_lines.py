@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from nashbed.analysis.figures.model_lines import (
     LOOKS,
     ModelCurve,
-    draw_curves,
+    curve_items,
+    entries,
     goodput_of_share,
-    legend_entries,
     model_curves,
 )
+from nashbed.analysis.figures.plot import Band, Line
 from nashbed.analysis.models import MODELS, Competition, cubic_against
-from tests.support.drawn import band, colour, filled, lines_of, points
+from tests.support.drawn import Seen, points
 
 
 def asked(bbr: int, flows: int = 4, bdp: float = 3) -> Competition:
@@ -66,32 +66,28 @@ def test_like_curves_are_drawn_once() -> None:
 
 
 def test_lines_shades_and_bands() -> None:
-    ax = Figure().subplots()
     curves = [
         curve("fluid", 0.4, 0.6, spread=0.1), curve("ware", 0.5, 0.5),
         curve("mishra-synchronised", 0.3, 0.3), curve("mishra-desynchronised", 0.7, 0.6),
     ]  # fmt: skip
-    draw_curves(ax, curves, lambda x, share: 100 * share * x)
-    lines = lines_of(ax)
-    assert points(lines["Fluid"]) == ([1, 2], [40, 120])
-    assert colour(lines["Fluid"]) == LOOKS["fluid"].colour.lower()
-    assert lines["Ware"].get_linestyle() == ":"
-    assert set(lines) == {"Fluid", "Ware"}
-    assert band(ax, 0, 1.0) == pytest.approx((30, 50))
-    assert band(ax, 1, 1.0) == pytest.approx((30, 70))
-    assert band(ax, 1, 2.0) == pytest.approx((60, 120))
+    panel = Seen(curve_items(curves, lambda x, share: 100 * share * x))
+    assert points(panel["Fluid"]) == ([1, 2], [40, 120])
+    assert panel["Fluid"].look["color"] == LOOKS["fluid"].colour
+    assert panel["Ware"].look["linestyle"] == ":"
+    assert panel.labels == ["Fluid", "Ware", "Mishra 2022's bounds"]
+    shade, band = panel.of(Band)
+    assert (shade.low[0], shade.high[0]) == pytest.approx((30, 50))
+    assert (*band.low, *band.high) == pytest.approx((30, 60, 70, 120))
 
 
 def test_in_the_colour_of_a_cca_the_legend_is_apart() -> None:
-    ax = Figure().subplots()
     curves = [curve("ware", 0.5), curve("mishra-synchronised", 0.3)]
-    draw_curves(ax, curves, lambda _, share: share, "#123456")
-    assert lines_of(ax) == {}
-    assert [colour(line) for line in ax.lines] == ["#123456"] * 2
-    legend_entries(ax, curves)
+    panel = Seen(curve_items(curves, lambda _, share: share, "#123456"))
+    assert panel.labels == []
+    assert [line.look["color"] for line in panel.of(Line)] == ["#123456"] * 2
     # One end of a band alone is a line.
-    assert set(lines_of(ax)) == {"Ware", "Mishra, synchronised"}
-    assert not filled(ax)
+    assert Seen(entries(curves)).labels == ["Ware", "Mishra, synchronised"]
+    assert not panel.of(Band)
 
 
 def test_a_share_of_the_link_as_goodput() -> None:

@@ -20,7 +20,7 @@ from nashbed.analysis.nash.answer import pair_answer
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
-from tests.support.drawn import containers, texts
+from tests.support.drawn import panels, points, texts
 from tests.unit.analysis.made_measures import made
 
 NAMES = ["cubic", "bbr", "copa"]
@@ -69,29 +69,22 @@ def test_a_matrix_needs_every_pair() -> None:
 
 def test_lines_against_the_first() -> None:
     run = measures()
-    figure = draw_pair_lines(run, run.run.settings[0])
-    assert figure is not None
-    above, below = figure.axes
-    assert [name.split()[0] for name in containers(above)] == ["bbr", "copa"]
-    bbr = next(c for name, c in containers(above).items() if name.startswith("bbr"))
-    assert list(bbr[0].get_xdata()) == list(range(1, 11))
-    assert next(iter(bbr[0].get_ydata())) == pytest.approx(12.0)
-    assert bbr[0].get_color() == colour_of("bbr", NAMES)
-    beside = next(c for name, c in containers(below).items() if name.startswith("copa"))
-    assert list(beside[0].get_xdata()) == list(range(10))
-    assert set(beside[0].get_ydata()) == {10.0}
+    above, below = panels(draw_pair_lines(run, run.run.settings[0]))
+    assert [label.split()[0] for label in above.labels] == ["bbr", "copa"]
+    bbr, beside = above[above.labels[0]], below[below.labels[1]]
+    assert (bbr.x, bbr.y[0]) == (list(range(1, 11)), pytest.approx(12.0))
+    assert bbr.look["color"] == colour_of("bbr", NAMES)
+    assert points(beside) == (list(range(10)), [10.0] * 10)
 
 
 def test_equilibria_by_buffer() -> None:
     run = measures(buffer=["2bdp", "4bdp", "6bdp"])
     by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
     (line,) = lines(run.run.settings)
-    figure = draw_pair_equilibria(run, line, by_label)
-    assert figure is not None
-    means = [drawn for drawn in figure.axes[0].lines if len(drawn.get_xdata()) == 3]
-    x, y = means[0].get_xdata(), means[0].get_ydata()
-    assert list(x) == pytest.approx([2, 4, 6], rel=ASIDE)
-    assert list(y) == pytest.approx([4, 3, 2], abs=0.3)
+    (panel,) = panels(draw_pair_equilibria(run, line, by_label))
+    x, y = points(panel.items[0])
+    assert x == pytest.approx([2, 4, 6], rel=ASIDE)
+    assert y == pytest.approx([4, 3, 2], abs=0.3)
 
 
 def test_both_are_in_the_catalogue_and_a_pair_is_plain_data() -> None:

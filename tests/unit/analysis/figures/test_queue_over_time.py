@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from nashbed.analysis.align.course import PathChange, steps
+from nashbed.analysis.figures.plot import Line, Rule, Stack
 from nashbed.analysis.figures.queue_over_time import bbr_samples, draw_queue_over_time, occupancy
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import TrialMeasures
 from nashbed.controlplane.contract.limit import Limit
 from nashbed.controlplane.contract.link_changes import LinkState, Policer
 from nashbed.controlplane.contract.units import Rate, Size
-from tests.support.drawn import filled, legend_of, lines_of, points, texts
+from tests.support.drawn import labels_of, panels, points
 from tests.unit.analysis.figures.made_tables import trial_with
 
 MS = 1_000_000
+CCAS = ("cubic", "bbr")
 # Flow 0 keeps 10,000 bytes in the queue from 0 to 20 ms, flow 1 20,000 bytes from 10 to 20 ms.
 POSTCARDS = {
     "kind": [0, 0, 1],
@@ -67,36 +69,27 @@ def test_the_figure_and_the_explorer_share_a_pyramid() -> None:
 
 def test_layers_are_stacked_in_kilobytes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    figure = draw_queue_over_time(measures, trial)
-    assert figure is not None
-    (ax,) = figure.axes
-    # The middle of the second bin is at 15 ms: CUBIC up to 10 kB, BBR from there to 30 kB.
-    lower, upper = (outline[np.isclose(outline[:, 0], 0.015), 1] for outline in filled(ax))
-    assert (lower.min(), lower.max()) == pytest.approx((0, 10))
-    assert (upper.min(), upper.max()) == pytest.approx((10, 30))
-    colours = [to_hex(c.get_facecolor()[0]) for c in ax.collections]
-    assert colours == [colour_of(s, ()).lower() for s in ("cubic", "bbr")]
+    plot = draw_queue_over_time(measures, trial)
+    (panel,) = panels(plot)
+    (stack,) = panel.of(Stack)
+    # The middle of the second bin is at 15 ms: CUBIC has 10 kB, and BBR 20 kB.
+    assert stack.x[1] == pytest.approx(0.015)
+    assert stack.layers[:, 1] == pytest.approx([10, 20])
+    assert [to_hex(c) for c in stack.colours] == [colour_of(s, ()).lower() for s in CCAS]
+    assert labels_of(plot) == ["cubic (1 flow)", "bbr (1 flow)"]
 
 
 def test_limit_warm_up_and_axes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    figure = draw_queue_over_time(measures, trial)
-    assert figure is not None
-    (ax,) = figure.axes
-    limit, warmup = ax.lines
-    assert points(limit)[1] == [40, 40]
-    assert points(warmup)[0] == [0.04, 0.04]
-    assert texts(ax)[0] == "limit 40 kB"
-    assert ax.get_ylabel() == "bytes in the queue (kB)"
-    assert ax.get_xlabel() == "time (s)"
-    assert ax.get_xlim() == pytest.approx((0, 0.1))
-    assert ax.get_ylim() == pytest.approx((0, 1.18 * 40))
-    assert legend_of(figure) == ["cubic (1 flow)", "bbr (1 flow)"]
+    (panel,) = panels(draw_queue_over_time(measures, trial))
+    (limit,), (warmup,) = panel.of(Line), panel.of(Rule)
+    assert (limit.y, warmup.at) == ([40, 40], 0.04)
+    assert panel.notes[0] == "limit 40 kB"
+    assert (panel.x.title, panel.y.title) == ("time (s)", "bytes in the queue (kB)")
+    assert (panel.x.low, panel.x.high) == pytest.approx((0, 0.1))
+    assert (panel.y.low, panel.y.high) == pytest.approx((0, 1.18 * 40))
     # 40 kB at 8 Mbit/s are 40 ms.
-    (right,) = ax.child_axes
-    assert right.get_ylabel() == "delay (ms)"
-    figure.draw_without_rendering()
-    assert right.get_ylim()[1] == pytest.approx(1.18 * 40)
+    assert panel.right == ("delay (ms)", pytest.approx(1))
 
 
 def test_from_bins() -> None:
@@ -115,17 +108,14 @@ def test_from_bins() -> None:
 
 def test_what_bbr_makes_of_it() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS, "flow_samples": SAMPLES})
-    figure = draw_queue_over_time(measures, trial)
-    assert figure is not None
-    _, bandwidth, rtt = figure.axes
-    assert points(lines_of(bandwidth)["bandwidth estimates"]) == ([0.03, 0.05, 0.06], [3, 5, 4])
-    t_s, least_ms = points(lines_of(rtt)["least RTT of 10 s"])
-    assert (t_s, least_ms) == ([0.03, 0.05, 0.06], pytest.approx([60, 45, 45]))
+    _, bandwidth, rtt = panels(draw_queue_over_time(measures, trial))
+    assert points(bandwidth["bandwidth estimates"]) == ([0.03, 0.05, 0.06], [3, 5, 4])
+    least = points(rtt["least RTT of 10 s"])
+    assert least == ([0.03, 0.05, 0.06], pytest.approx([60, 45, 45]))
     # 30 kB in the second bin of 10 ms: 30 ms at 8 Mbit/s, and the base RTT of 40 ms.
-    assert points(lines_of(rtt)["RTT through the queue"])[1][1] == pytest.approx(70)
-    assert rtt.get_xlabel() == "time (s)"
-    assert legend_of(figure)[-1] == "ProbeRTT"
-    assert bandwidth.get_ylabel() == "all bbr flows\n(Mbit/s)"
+    assert rtt["RTT through the queue"].y[1] == pytest.approx(70)
+    assert rtt["ProbeRTT"].look["where"] == [False, True, False]
+    assert (rtt.x.title, bandwidth.y.title) == ("time (s)", "all bbr flows\n(Mbit/s)")
 
 
 def test_a_small_window_is_a_probe_only_at_the_paced_rate() -> None:
@@ -159,10 +149,8 @@ def test_goodput_second_by_second() -> None:
     )
     record: Any = trial.trial.record
     record.duration_ns = 2000 * MS
-    figure = draw_queue_over_time(measures, trial)
-    assert figure is not None
-    drawn = points(lines_of(figure.axes[1])["goodput of bbr"])
-    assert drawn == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
+    _, bandwidth, _ = panels(draw_queue_over_time(measures, trial))
+    assert points(bandwidth["goodput of bbr"]) == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
 
 
 def test_nothing_without_telemetry() -> None:
@@ -183,14 +171,13 @@ def test_a_limit_that_changes_is_drawn_as_steps_and_the_largest_fits() -> None:
     change = PathChange(50 * MS, "24 Mbit/s", 24_000_000, 8_000_000)
     course = steps(8_000_000, (change,), 100 * MS)
     changed = replace(trial, course=course)
-    figure = draw_queue_over_time(measures, changed)
-    assert figure is not None
-    ax = figure.axes[0]
-    (drawn,) = [line for line in ax.lines if line.get_drawstyle() == "steps-post"]
-    assert drawn.get_xydata().tolist() == [[0.0, 40.0], [0.05, 120.0], [0.1, 120.0]]
-    assert ax.get_ylim()[1] == pytest.approx(1.18 * 120)
-    assert "limit 120 kB" in texts(ax)
-    assert not ax.child_axes
+    panel = panels(draw_queue_over_time(measures, changed))[0]
+    (drawn,) = panel.of(Line)
+    assert points(drawn) == ([0.0, 0.05, 0.1], [40, 120, 120])
+    assert drawn.look["drawstyle"] == "steps-post"
+    assert panel.y.high == pytest.approx(1.18 * 120)
+    assert "limit 120 kB" in panel.notes
+    assert panel.right is None
     # Of the window from 40 ms on, 10 ms have 8 Mbit/s and 50 ms 24 Mbit/s.
     assert changed.mean_rate_bps == pytest.approx((10 * 8e6 + 50 * 24e6) / 60)
     assert changed.rate_varies

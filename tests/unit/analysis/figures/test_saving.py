@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import saving, style
+from nashbed.analysis.figures.drawing import draw
+from nashbed.analysis.figures.plot import Line, Panel, Plot
 
 SVG = ("svg",)
 NAMES = [f"figure{number}" for number in range(saving.AT_ONCE + 1)]
@@ -17,10 +19,7 @@ NAMES = [f"figure{number}" for number in range(saving.AT_ONCE + 1)]
 
 
 def simple() -> Figure:
-    figure, (ax,) = style.new_figure(3, 2)
-    ax.plot([0, 1, 2], [2, 0, 1], label="a line")
-    style.legend_below(figure, ax, columns=1)
-    return figure
+    return draw(Plot([Panel([Line([0, 1, 2], [2, 0, 1], "a line")])], (3, 2), columns=1))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

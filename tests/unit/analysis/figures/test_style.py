@@ -9,8 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from nashbed.analysis.figures import style
+from nashbed.analysis.figures.drawing import draw
+from nashbed.analysis.figures.plot import Line, Panel, Plot
 from nashbed.analysis.figures.style import colour_of, share_colours
 from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 
@@ -26,13 +27,6 @@ SEEN_BY = {
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE_XYZ = TO_XYZ.sum(axis=1)
 LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CCAS)
-
-
-def simple() -> Figure:
-    figure, (ax,) = style.new_figure(3, 2)
-    ax.plot([0, 1, 2], [2, 0, 1], label="a line")
-    style.legend_below(figure, ax, columns=1)
-    return figure
 
 
 def test_colours_and_markers_tell_ccas_apart() -> None:
@@ -90,26 +84,9 @@ def test_figures_share_no_global_state() -> None:
     before = dict(mpl.rcParams)
     with style.house_style():
         assert mpl.rcParams["axes.spines.top"] is False
-        simple()
+        draw(Plot([Panel([Line([0, 1, 2], [2, 0, 1], "a line")])]))
     assert dict(mpl.rcParams) == before
     assert plt.get_fignums() == []
-
-
-def test_axes_below_each_other_share_their_x() -> None:
-    figure, (above, below) = style.new_figure(3, 4, rows=2, heights=(2, 1))
-    above.set_xlim(0, 7)
-    assert below.get_xlim() == (0, 7)
-    assert tuple(figure.get_size_inches()) == (3, 4)
-    assert figure.axes == [above, below]
-
-
-def test_one_legend_of_all_axes() -> None:
-    figure, (above, below) = style.new_figure(3, 4, rows=2)
-    above.plot([0], [0], label="first")
-    below.plot([0], [0], label="second")
-    style.legend_below(figure, above, 2, below)
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
 
 
 def lightness(rgb: np.ndarray) -> np.ndarray:

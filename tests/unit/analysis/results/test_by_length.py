@@ -16,7 +16,7 @@ from nashbed.analysis.results.by_length import equilibria_by_length
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from tests.support.drawn import points
+from tests.support.drawn import panels, points
 from tests.unit.analysis.made_measures import made
 
 S = 10**9
@@ -110,19 +110,17 @@ def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    figure = draw_equilibrium_by_length(found, lines(found.run.settings))
-    assert figure is not None
-    assert [ax.get_title() for ax in figure.axes] == ["1 BDP", "5 BDP", "10 BDP"]
-    for ax, published in zip(figure.axes, (14, 13, None), strict=True):
-        drawn = {str(line.get_label()): line for line in ax.get_lines()}
+    drawn = panels(draw_equilibrium_by_length(found, lines(found.run.settings)))
+    assert [panel.title for panel in drawn] == ["1 BDP", "5 BDP", "10 BDP"]
+    for panel, published in zip(drawn, (14, 13, None), strict=True):
         for label in ("bbr, then cubic 5s later", "cubic, then bbr 5s later"):
-            x, y = points(drawn[label])
+            x, y = points(panel[label])
             assert x == [60, 120, 240, 480]
             assert y[0] == pytest.approx(FLOWS - EARLY, abs=BIAS)
             assert y == sorted(y, reverse=True)
-        assert ("published" in drawn) is (published is not None)
+        assert ("published" in panel.labels) is (published is not None)
         if published is not None:
-            assert points(drawn["published"]) == ([120], [published])
+            assert points(panel["published"]) == ([120], [published])
 
 
 def test_what_has_no_such_figure(tmp_path: Path) -> None:

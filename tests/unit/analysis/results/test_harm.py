@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from nashbed.analysis.figures.style import house_style
+from nashbed.analysis.figures.plot import Bars
 from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -19,6 +19,7 @@ from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes
 from nashbed.controlplane.store.errors import RunError
+from tests.support.drawn import panels
 from tests.unit.analysis.made_measures import BASE, made
 
 STRATEGIES = ["cubic", "reno", "bbr"]
@@ -168,12 +169,10 @@ def test_mixes_of_a_victim_are_no_game() -> None:
 def test_the_figure_has_a_bar_for_each_strategy_and_metric() -> None:
     (sketch,) = run_sketches(measured())
     assert (sketch.name, sketch.title) == ("harm-b2bdp", "Harm to cubic")
-    with house_style():
-        figure = sketch.draw()
-    assert figure is not None
-    (ax,) = figure.axes
-    assert [bar.get_height() for bar in ax.patches] == pytest.approx([0.5, 1, 0.25, 1, 0.875, 1])
-    assert ax.get_legend_handles_labels()[1] == ["cubic (its own kind)", "reno", "bbr"]
+    (panel,) = panels(sketch.made())
+    heights = [height for bars in panel.of(Bars) for height in bars.y]
+    assert heights == pytest.approx([0.5, 1, 0.25, 1, 0.875, 1])
+    assert panel.labels == ["cubic (its own kind)", "reno", "bbr"]
     assert list(run_sketches(made({}, lambda setting, strategy, second: MBIT))) == []
 
 

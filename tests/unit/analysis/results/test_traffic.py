@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from nashbed.analysis.align.course import course_of
 from nashbed.analysis.figures.around_change import departed_bins, draw_around_change, span_around
-from nashbed.analysis.figures.style import house_style
 from nashbed.analysis.figures.traffic import setting_sketches, trial_sketches
 from nashbed.analysis.measures import RunMeasures, measure_run
 from nashbed.analysis.metrics.queue import TimeBins
@@ -24,6 +23,7 @@ from nashbed.analysis.results.summary import summarise
 from nashbed.analysis.results.transfers import transfers_of_run, write_transfers
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.errors import RunError
+from tests.support.drawn import panels
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
 
 S, MS = 1_000_000_000, 1_000_000
@@ -115,16 +115,10 @@ def test_figures(measures: RunMeasures) -> None:
         "slowdown_by_size-b2bdp-main-cubic", "slowdown_by_size-b2bdp-main-bbr",
         "media_delay-b2bdp", "around_change-b2bdp-k02-r0-a0-0",
     ]  # fmt: skip
-    with house_style():
-        times, _, media, around = (sketch.draw() for sketch in sketches)
-    assert times is not None
-    assert times.axes[0].get_ylabel() == "completion time (s)"
-    assert media is not None
-    (line,) = (ln for ln in media.axes[0].get_lines() if len(ln.get_xdata()) == 2 and ln.get_label()
-               == "2 cubic + 2 bbr")  # fmt: skip
-    assert list(line.get_xdata()) == pytest.approx([30, 50])
-    assert around is not None
-    assert [ax.get_ylabel() for ax in around.axes] == ["left the queue (Mbit/s)", "queue (kB)"]
+    (times,), _, (media,), around = (panels(sketch.made()) for sketch in sketches)
+    assert times.y.title == "completion time (s)"
+    assert media["2 cubic + 2 bbr"].x == pytest.approx([30, 50])
+    assert [panel.y.title for panel in around] == ["left the queue (Mbit/s)", "queue (kB)"]
 
 
 def test_nothing_is_drawn_of_nothing(measures: RunMeasures) -> None:

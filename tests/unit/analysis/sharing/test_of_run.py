@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.collections import LineCollection
 from nashbed.analysis.figures.memory import (
     draw_blame,
     draw_bursts_by_memory,
@@ -32,7 +31,7 @@ from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.store.errors import RunError
-from tests.support.drawn import legend_of, lines_of, points, texts
+from tests.support.drawn import labels_of, panels, points, texts
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 
 THRESHOLD = DROP_REASONS.index("threshold")
@@ -96,16 +95,15 @@ def test_a_larger_threshold_absorbs_larger_bursts(sharing: RunSharing) -> None:
 
 def test_memory_over_time(measures: RunMeasures) -> None:
     trial = measures.trials[0]
-    figure = draw_memory_over_time(trial)
-    assert figure is not None
-    above, below = figure.axes
-    assert texts(above) == ["memory 100 kB"]
-    assert legend_of(figure)[:2] == ["bulk", "voice"]
+    plot = draw_memory_over_time(trial)
+    above, below = panels(plot)
+    assert above.notes == ["memory 100 kB"]
+    assert labels_of(plot)[:2] == ["bulk", "voice"]
     bins, held = memory_by_queue(trial, 2)
-    line = points(lines_of(below)["what each queue may have"])
+    line = points(below["what each queue may have"])
     assert line[0] == pytest.approx(bins.middles_ns / 1e9)
     assert line[1] == pytest.approx(0.25 * (100 - held.sum(axis=0) / 1e3))
-    assert points(lines_of(below)["what voice may have"])[1] == [10.0] * bins.count
+    assert below["what voice may have"].y == [10.0] * bins.count
 
 
 def test_thresholds_of_other_policies(measures: RunMeasures) -> None:
@@ -133,10 +131,8 @@ def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
     among = trial.blame.among(trial.class_of, 2)
     shares = among / among.sum(axis=1, keepdims=True)
     assert texts(ax) == [f"{100 * v:.0f} %" for v in shares.ravel()]
-    figure = draw_memory_shares(sharing.mixes[:1])
-    assert figure is not None
-    drawn = lines_of(figure.axes[0])
-    assert points(drawn["bulk (n = 2 trials)"]) == (
+    (panel,) = panels(draw_memory_shares(sharing.mixes[:1]))
+    assert points(panel["bulk (n = 2 trials)"]) == (
         [pytest.approx(100 * t.memory_shares[0]) for t in sharing.mixes[0].trials],
         [pytest.approx(100 * t.throughput_shares[0]) for t in sharing.mixes[0].trials],
     )
@@ -145,17 +141,15 @@ def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
 def test_bursts_by_alpha(measures: RunMeasures, sharing: RunSharing) -> None:
     (settings,) = beside_memories(measures.run.settings)
     assert [s.label for s in settings] == ["alpha0.25", "alpha2"]
-    figure = draw_bursts_by_memory(sharing, settings, sharing.mixes[0].state)
-    assert figure is not None
-    (ax,) = figure.axes
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["$\\alpha$ = 0.25", "$\\alpha$ = 2"]
-    x, y = points(lines_of(ax)["voice: largest without loss"])
+    (panel,) = panels(draw_bursts_by_memory(sharing, settings, sharing.mixes[0].state))
+    assert panel.x.ticks == {0: "$\\alpha$ = 0.25", 1: "$\\alpha$ = 2"}
+    x, y = points(panel["voice: largest without loss"])
     means = [mix.reading("absorbed", 1) for mix in sharing.mixes]
     assert (x, y) == ([0, 1], [pytest.approx(m.mean) for m in means if m is not None])
     memory = measures.trials[0].buffer_bytes
     # One long queue beside it: alpha B / (1 + alpha)^2.
-    drawn = [c.get_segments()[0][0, 1] for c in ax.collections if isinstance(c, LineCollection)]
-    assert drawn[-2:] == pytest.approx([0.16 * memory / 1e3, 2 / 9 * memory / 1e3])
+    theory = [item.y[0] for item in panel.items if "theory" in (item.label or "")]
+    assert theory == pytest.approx([0.16 * memory / 1e3, 2 / 9 * memory / 1e3])
 
 
 def test_a_bound_on_bursts(measures: RunMeasures) -> None:

@@ -1,0 +1,211 @@
+"""Figures that are data as matplotlib's: each kind of item, axes, panels and their legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from itertools import pairwise
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+from .plot import Axis, Band, Bars, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
+from .style import WIDE
+
+LOG_FROM = 20
+"""Largest by smallest place from which on the axis is logarithmic."""
+MOST_TICKS = 8
+"""Measured places that a logarithmic axis names one by one."""
+IN_A_ROW = 4
+ROW_HEIGHT, MARGIN = 1.8, 0.8
+"""Inches: of a row of small panels, and of the scale and the legend below the last."""
+
+
+@singledispatch
+def draw_item(item: Item, ax: Axes) -> None:
+    """Draw an item into axes."""
+    raise TypeError(type(item))
+
+
+@draw_item.register
+def _(item: Line, ax: Axes) -> None:
+    ax.plot(item.x, item.y, label=item.label, **_moved(ax, item.right), **item.look)
+
+
+@draw_item.register
+def _(item: Means, ax: Axes) -> None:
+    if not item.x:
+        return
+    x, y, bars = (item.y, item.x, "xerr") if item.across else (item.x, item.y, "yerr")
+    look: dict[str, Any] = {bars: item.half, **_moved(ax, item.right), **item.look}
+    ax.errorbar(x, y, label=item.label, **look)
+    if item.points:
+        places, values = zip(*item.points, strict=True)
+        x, y = (values, places) if item.across else (places, values)
+        ax.scatter(x, y, s=6, color=item.look["color"], alpha=0.6, linewidths=0, zorder=3)
+
+
+@draw_item.register
+def _(item: Band, ax: Axes) -> None:
+    where = {"transform": ax.get_xaxis_transform()} if item.of_height else {}
+    look = {"linewidth": 0, **where, **item.look}
+    ax.fill_between(item.x, item.low, item.high, label=item.label, **look)
+
+
+@draw_item.register
+def _(item: Stack, ax: Axes) -> None:
+    ax.stackplot(item.x[: item.layers.shape[1]], item.layers, colors=item.colours,
+                 labels=item.labels, linewidth=0, rasterized=True)  # fmt: skip
+
+
+@draw_item.register
+def _(item: Bars, ax: Axes) -> None:
+    ax.bar(item.x, item.y, yerr=item.half, label=item.label, **item.look)
+
+
+@draw_item.register
+def _(item: Rule, ax: Axes) -> None:
+    line = ax.axvline if item.upright else ax.axhline
+    line(item.at, label=item.label, **item.look)
+
+
+@draw_item.register
+def _(item: Span, ax: Axes) -> None:
+    stripe = ax.axvspan if item.upright else ax.axhspan
+    stripe(*item.ends, label=item.label, linewidth=0, **item.look)
+
+
+@draw_item.register
+def _(item: Note, ax: Axes) -> None:
+    ax.annotate(item.text, item.place, xycoords=item.at, **item.look)
+
+
+def _moved(ax: Axes, points: float) -> dict[str, Any]:
+    """Some points to the right of where the data are, so that marks do not hide each other."""
+    if not points:
+        return {}
+    scale = ax.get_figure(root=True).dpi_scale_trans  # type: ignore[union-attr]
+    return {"transform": ax.transData + ScaledTranslation(points / 72, 0, scale)}
+
+
+def draw(plot: Plot) -> Figure:
+    """Draw a figure in the style that is set."""
+    figure, axes = _axes(plot)
+    for ax, panel in zip(axes, plot.panels, strict=True):
+        _draw_panel(ax, panel, {"fontsize": "medium", "pad": 3} if plot.layout == "grid" else {})
+    if plot.layout == "grid":
+        _edges_only(axes)
+    if plot.inside:
+        for ax in axes:
+            ax.legend(loc=plot.inside)
+    else:
+        _legend(figure, axes, plot)
+    return figure
+
+
+def _axes(plot: Plot) -> tuple[Figure, list[Axes]]:
+    count = len(plot.panels)
+    if plot.layout == "grid":
+        columns = min(count, IN_A_ROW)
+        rows = -(-count // columns)
+        figure = Figure(figsize=(WIDE, MARGIN + rows * ROW_HEIGHT), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        for spare in list(grid.flat)[count:]:
+            spare.remove()
+        return figure, list(grid.flat)[:count]
+    figure = Figure(figsize=plot.size, layout="constrained")
+    if plot.layout == "rows":
+        grid = figure.subplots(count, 1, squeeze=False, sharex=True, height_ratios=plot.ratios)
+    else:
+        grid = figure.subplots(1, count, squeeze=False, sharey=plot.same_y,
+                               width_ratios=plot.ratios)  # fmt: skip
+    return figure, list(grid.flat)
+
+
+def _draw_panel(ax: Axes, panel: Panel, title: dict[str, Any]) -> None:
+    for item in panel.items:
+        draw_item(item, ax)
+    if panel.title:
+        ax.set_title(panel.title, **title)
+    _set(ax, "y", panel.y)
+    if panel.beyond:
+        limits = ax.get_ylim()
+        for item in panel.beyond:
+            draw_item(item, ax)
+        ax.set_ylim(limits)
+    _set(ax, "x", panel.x)
+    if panel.right is not None:
+        title_there, unit = panel.right
+        functions = (lambda y: y * unit, lambda y: y / unit)
+        ax.secondary_yaxis("right", functions=functions).set_ylabel(title_there)
+
+
+def _set(ax: Axes, name: Literal["x", "y"], given: Axis) -> None:
+    """Give an axis its title, scale, limits and ticks."""
+    axis = getattr(ax, f"{name}axis")
+    limits, set_limits = getattr(ax, f"get_{name}lim"), getattr(ax, f"set_{name}lim")
+    if given.title:
+        axis.set_label_text(given.title)
+    if given.scale == "swept":
+        set_scale(ax, given.places)
+    elif given.scale != "linear":
+        getattr(ax, f"set_{name}scale")(given.scale)
+    if given.room is not None:
+        set_limits(given.low, given.room * limits()[1])
+    elif given.low is not None or given.high is not None:
+        set_limits(given.low, given.high)
+    if given.ticks:
+        names = list(given.ticks.values()) if isinstance(given.ticks, dict) else None
+        axis.set_ticks(list(given.ticks), names)
+        axis.set_minor_locator(NullLocator())
+    if given.locator is not None:
+        axis.set_major_locator(given.locator())
+    if given.form is not None:
+        form = given.form
+        axis.set_major_formatter(lambda value, _: form(value))
+    if not given.grid:
+        ax.grid(visible=False, axis=name)
+
+
+def set_scale(ax: Axes, places: Sequence[float]) -> None:
+    """A logarithmic x axis where places span more than a factor of 20; 0 remains on it."""
+    above = sorted({x for x in places if x > 0})
+    if not above or max(above) < LOG_FROM * min(above):
+        return
+    if min(places) > 0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=min(above))
+    if len(above) <= MOST_TICKS and all(b >= 1.3 * a for a, b in pairwise(above)):
+        ax.set_xticks(sorted(set(places)))
+        ax.minorticks_off()
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def _edges_only(axes: Sequence[Axes]) -> None:
+    """Numbers below the lowest small panels of each column, and titles at the edges."""
+    last_row = (len(axes) - 1) // IN_A_ROW * IN_A_ROW
+    for index, ax in enumerate(axes):
+        ax.tick_params(labelsize=8)
+        ax.set_xlabel(ax.get_xlabel() if index >= last_row else "", fontsize=8)
+        ax.set_ylabel("" if index % IN_A_ROW else ax.get_ylabel(), fontsize=8)
+    for ax in axes[-IN_A_ROW:]:
+        ax.tick_params(labelbottom=True)
+
+
+def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot) -> None:
+    """One legend of all panels below them, where it hides nothing."""
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    names = list(entries)
+    if plot.bars_first:
+        names.sort(key=lambda name: not isinstance(entries[name], ErrorbarContainer))
+    if plot.columns and names:
+        figure.legend([entries[name] for name in names], names, loc="outside lower center",
+                      ncols=plot.columns)  # fmt: skip
