@@ -38,7 +38,6 @@ class TrialMeasures:
     """The metrics of one trial.
 
     Attributes:
-        trial: The trial.
         state: Its mix: for each group, flows of each of the scenario's strategies.
         strategy: Strategy of each flow, length F.
         group: Flow group of each flow, shape (F,).
@@ -144,7 +143,6 @@ class Cell:
     """The valid repetitions of one mix at one setting.
 
     Attributes:
-        setting: The setting.
         state: The mix.
         trials: The repetitions' measures; may be empty (all invalid, or not run yet).
     """
@@ -191,7 +189,6 @@ class RunMeasures:
     """The metrics of a run.
 
     Attributes:
-        run: The run.
         trials: Measures of the valid trials, sorted by id.
         damaged: Trials left out because a file could not be read.
     """
@@ -312,7 +309,6 @@ def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
     """Compute every registered metric of a trial.
 
     Args:
-        trial: The trial.
         scenario: The run's scenario.
 
     Raises:

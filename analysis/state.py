@@ -31,7 +31,6 @@ def state_text(state: State, strategies: Sequence[str], groups: Sequence[str]) -
     Where no flow of a group runs, it is `none`.
 
     Args:
-        state: The state.
         strategies: Names of the strategies.
         groups: Names of the groups.
     """

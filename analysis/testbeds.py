@@ -149,9 +149,6 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
     Welch's test, and p is adjusted for the number of all of these by Holm's method, so that a run
     whose testbeds are alike has a false alarm anywhere with a probability of 5 % at most.
 
-    Args:
-        measures: The run's measures.
-
     Returns:
         The comparisons; None where all trials ran on one testbed, and in virtual time, where it
         makes no difference by whom a trial is computed (`nashbed verify` proves that).
@@ -181,11 +178,7 @@ _Key = tuple[str, str, str]
 
 
 def names_of_testbeds(records: Sequence[TrialRecord]) -> dict[_Key, str]:
-    """Testbed -> what it is called: its name, and no more than tells it from the others.
-
-    Args:
-        records: Records of trials.
-    """
+    """Testbed -> what it is called: its name, and no more than tells it from the others."""
     spellings = {key: _spellings(key) for key in dict.fromkeys(map(_key, records))}
     names = {}
     for key, own in spellings.items():

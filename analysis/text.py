@@ -87,7 +87,6 @@ def buffer_text(setting: Setting, buffer_bytes: int) -> str:
     """A buffer as its scenario means it: `10 BDP`, or the applied size.
 
     Args:
-        setting: The setting.
         buffer_bytes: Applied buffer.
     """
     bdp = setting.buffer_label.replace("bdp", " BDP")
@@ -98,7 +97,6 @@ def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
     """A setting in words, with what was applied.
 
     Args:
-        setting: The setting.
         rate_bps: Applied rate.
         buffer_bytes: Applied buffer.
     """

@@ -94,7 +94,6 @@ def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
     """What the path of a trial did, as applied; None: nothing.
 
     Args:
-        record: The trial's record.
         scenario: The run's scenario, which says how base RTTs change.
     """
     applied = record.applied

@@ -38,7 +38,6 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
     """Read what the metrics need of a trial; postcards are streamed.
 
     Args:
-        trial: The trial.
         scenario: The run's scenario: it says which postcards were recorded.
 
     Raises:
@@ -81,7 +80,6 @@ def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
     """Read what end hosts tell of a trial, and nothing of its queue: no postcard is read.
 
     Args:
-        trial: The trial.
         scenario: The run's scenario.
 
     Raises:

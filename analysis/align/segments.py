@@ -15,7 +15,6 @@ def load_segments(trial: SealedTrial, flows: int) -> Segments | None:
     """The segments of a trial by flow and number; None: it has no video.
 
     Args:
-        trial: The trial.
         flows: Number of its flows.
 
     Raises:

@@ -44,7 +44,6 @@ class MapPoint:
     Attributes:
         x: Value on the x axis, in its base unit.
         y: Value on the y axis.
-        question: The competition there.
         crossing: The model's equilibrium.
         other: The other model's; None if none was asked.
         transient: Whether the fluid model says that the mix at the equilibrium has not settled;
@@ -96,11 +95,7 @@ class EquilibriumMap:
     points: tuple[MapPoint, ...]
 
     def grid(self, value: Callable[[MapPoint], float | None]) -> FloatGrid:
-        """A value of every point, shape (y, x); NaN where there is none.
-
-        Args:
-            value: The value of a point.
-        """
+        """A value of every point, shape (y, x); NaN where there is none."""
         values = [value(point) for point in self.points]
         flat = np.array([np.nan if v is None else v for v in values], dtype=float)
         return flat.reshape(len(self.plane.y.values), len(self.plane.x.values))

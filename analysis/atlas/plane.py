@@ -191,7 +191,6 @@ def read_axis(option: str, text: str, steps: int) -> MapAxis:
     """Read an axis such as `buffer=0.5..50bdp`, `flows=2..100:linear` or `rtt=5..80ms:16`.
 
     Args:
-        option: The option that it was given with.
         text: The text: quantity, range, and after colons `log`, `linear` or how many values.
         steps: How many values if the text does not say.
 

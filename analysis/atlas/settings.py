@@ -171,7 +171,6 @@ def place_settings(plane: MapPlane, settings: Sequence[KnownSetting]) -> list[Pl
 
     Args:
         plane: What the map is over.
-        settings: The settings.
     """
     placed = (_place(plane, setting) for setting in settings)
     return [each for each in placed if each is not None]

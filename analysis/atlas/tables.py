@@ -25,11 +25,7 @@ COLUMNS = (
 
 
 def points_csv(computed: EquilibriumMap) -> str:
-    """Every point as a line of CSV, numbers in full precision, empty where there is none.
-
-    Args:
-        computed: The map.
-    """
+    """Every point as a line of CSV, numbers in full precision, empty where there is none."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -159,7 +155,6 @@ def map_json(
     """What was asked, of which model, by which version, and the measured settings on the map.
 
     Args:
-        computed: The map.
         placed: The settings that are drawn on it.
         made: When, by which versions, and how long it took.
     """
@@ -168,11 +163,7 @@ def map_json(
 
 
 def asked_for(computed: EquilibriumMap) -> AskedFor:
-    """What was asked and what came of it.
-
-    Args:
-        computed: The map.
-    """
+    """What was asked and what came of it."""
     uncertain = [point.uncertain for point in computed.points]
     return AskedFor(
         model=MODELS[computed.model].about,

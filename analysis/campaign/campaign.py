@@ -39,7 +39,6 @@ class TrialRequest(NamedTuple):
     Attributes:
         game: Index of the setting.
         state: The mix.
-        repetition: Which repetition of it.
     """
 
     game: int
@@ -161,7 +160,6 @@ class Campaign:
         """Say what a trial gave; also of trials that were not asked for, as when resuming.
 
         Args:
-            request: Which trial.
             payoffs: Utility of a flow of each group and strategy, shape (G, S), NaN where the
                 mix has no such flow; None: no attempt was valid.
         """

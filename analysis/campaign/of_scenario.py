@@ -42,7 +42,6 @@ def campaign_of(
     """The campaign of a scenario.
 
     Args:
-        scenario: The scenario.
         settings: Its settings, in the order of the sweep.
         at_once: Trials side by side.
         start: Where a search starts; of a game that the models speak of.
@@ -83,8 +82,6 @@ def expected_search(
     are as kind or less so. It is an estimate.
 
     Args:
-        scenario: The scenario.
-        settings: Its settings.
         at_once: Trials side by side.
     """
     campaign = quick_campaign(scenario, settings, at_once)

@@ -69,7 +69,6 @@ class _Evidence:
     """What speaks for a choice among frames, each a number of frames.
 
     Attributes:
-        frames: All of them.
         near: Those that end in what can be such a trailer, with a time near the file's.
         checked: Those of `near` whose FCS is right.
         fitting: Those of `near` whose trailer begins where the message, or its right FCS, ends.

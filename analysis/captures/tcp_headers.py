@@ -35,8 +35,6 @@ class Segment:
 
     Attributes:
         t_ns: When, in ns of the capture's clock.
-        src: Where from.
-        dst: Where to.
         seq: Sequence number.
         ack: Acknowledgement number (None: no ACK flag).
         payload: Bytes of payload, by the IP header's length.

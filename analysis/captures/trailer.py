@@ -78,7 +78,6 @@ def tail_positions(
     """Where a structure that ends each frame starts, and which frames are long enough for it.
 
     Args:
-        frames: The frames.
         before_end: Bytes from the start of the structure to the frame's end.
         least: Bytes of the whole trailer behind an Ethernet header.
 

@@ -36,7 +36,6 @@ class Mismatch:
     """A packet on which captures and postcards disagree.
 
     Attributes:
-        flow: Its flow.
         tcp_seq: Its TCP sequence number.
         problem: What is wrong with it.
         postcard_ns: Its sojourn time by the postcard (None: no postcard).
@@ -102,7 +101,6 @@ class _Captured:
         flow: Their flow, shape (n,).
         seen: What is known of each, with its time behind.
         came: Number of each among the times before, shape (n,); -1: it was not seen there.
-        times_before: All times before.
         acks_before: When packets on their way back were seen before the bottleneck.
         acks_behind: When the same ones were seen behind it, earlier.
     """

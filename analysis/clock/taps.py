@@ -30,7 +30,6 @@ class Tap:
     Attributes:
         path: The capture.
         form: Format of its time stamps; None: found out.
-        clock: Whose clock they are of.
     """
 
     path: Path
@@ -52,7 +51,6 @@ class Taps:
 
     Attributes:
         before: Before the bottleneck.
-        behind: Behind it.
         software: Whether the hosts captured: then the delay line is between the two as well.
     """
 

@@ -182,7 +182,6 @@ def ledger_answer(ledger: Ledger, mix: str) -> LedgerAnswer:
     """The ledger of a mix for a script.
 
     Args:
-        ledger: The ledger.
         mix: The mix in words.
     """
     replaced = ledger.replaced

@@ -134,7 +134,6 @@ class AssumptionCheck:
     Attributes:
         synchronised: What the model says when all CUBIC flows lose together.
         desynchronised: What it says, one of them losing at a time.
-        measured: What was measured.
         values: The single measurements (windows of 10 s, loss events, cuts), shape (n,).
         null: What chance gives, if that was asked.
     """
@@ -157,8 +156,6 @@ def check_assumptions(
     Args:
         measures: Its metrics.
         series: Its series over time.
-        cubic: CUBIC's losses.
-        windows: BBR's windows.
 
     Returns:
         Nothing but for CUBIC against BBR at one base RTT; without what was not measured.

@@ -61,7 +61,6 @@ def congestion_events(
     Args:
         t_ns: Times of the drops, in any order, shape (n,).
         flow: Their flows, shape (n,).
-        length_ns: From event_length_ns.
     """
     order = np.argsort(t_ns, kind="stable")
     times, flows = t_ns[order], flow[order]
@@ -99,7 +98,6 @@ def losing_shares(events: Sequence[CongestionEvent], flows: Collection[int]) -> 
     1 / N in every event: fully de-synchronised; 1: fully synchronised.
 
     Args:
-        events: Congestion events.
         flows: The flows looked at, e.g. all CUBIC flows of a trial.
 
     Returns:

@@ -182,7 +182,6 @@ def least_bins(
 
     Args:
         occupancy: Mean bytes in each bin, shape (B,).
-        bins: The bins.
         events_ns: Starts of the events, increasing, inside the bins, shape (n,).
 
     Returns:

@@ -65,7 +65,6 @@ class LedgerEntry:
     """One assumption in one mix.
 
     Attributes:
-        assumption: The assumption.
         says: Bound -> the assumed value, mean over trials.
         measured: The measured value, over trials.
         observations: Number of single measurements behind it, in all trials.
@@ -105,7 +104,6 @@ class Ledger:
     """All assumptions in one mix.
 
     Attributes:
-        setting: The setting.
         state: The mix.
         question: The mix as a question to the model.
         share: BBR's measured share of the throughput.

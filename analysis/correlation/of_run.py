@@ -29,7 +29,6 @@ class RunCorrelation:
     """The correlations of a run.
 
     Attributes:
-        measures: The run's measures.
         trials: One for each valid trial that could be read over time.
         k: Whether the measured k predicts better (None: no trial of CUBIC against BBR that the
             model holds for).
@@ -59,7 +58,6 @@ class MixReadings:
     """What one mix showed, means over its repetitions; None where not measured.
 
     Attributes:
-        state: The mix.
         readings: Name -> estimate; the names are those of READINGS.
     """
 
@@ -107,11 +105,7 @@ READINGS: dict[str, tuple[str, str, Reading]] = {
 
 
 def correlate_run(measures: RunMeasures) -> RunCorrelation:
-    """Correlate every valid trial of a run; a trial that is damaged is left out.
-
-    Args:
-        measures: The run's measures.
-    """
+    """Correlate every valid trial of a run; a trial that is damaged is left out."""
     trials = []
     for trial in measures.trials:
         try:

@@ -40,7 +40,6 @@ class FlowSeries:
     """The measured window over time.
 
     Attributes:
-        bins: The bins.
         occupancy: Mean bytes of each flow in the queue, shape (F, B).
         departed: Frame bytes of each flow that left, shape (F, B).
         drops: Every drop.
@@ -58,7 +57,6 @@ def load_series(trial: SealedTrial, scenario: Scenario, flows: int) -> FlowSerie
     """Read a trial over time, streamed; None if it has neither postcards nor bins.
 
     Args:
-        trial: The trial.
         scenario: The run's scenario: it says which postcards were recorded.
         flows: Number of flows F.
 

@@ -60,7 +60,6 @@ class OpenedTrial:
     """A trial that was looked at.
 
     Attributes:
-        trial: The trial.
         queue: Its queue; None: not recorded, or its pyramid is still to be built.
         samples: Its samples; None: it has none.
     """

@@ -58,7 +58,6 @@ def draw_map(
     """Draw a map: the share of the flows that run BBR where no flow gains by switching.
 
     Args:
-        computed: The map.
         placed: The measured settings that belong on it.
         note: What is added to the line about the model, such as the date.
 
@@ -323,7 +322,6 @@ def write_map(
     """Write all files of an atlas; a stop leaves the files that were there before.
 
     Args:
-        computed: The map.
         placed: The measured settings that belong on it.
         folder: Where they go; it is made if it is missing.
         note: What the figure says besides, such as the date.

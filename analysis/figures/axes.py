@@ -40,7 +40,6 @@ class MixAxis:
 
     Attributes:
         alone: The strategies, where each runs only alone; empty: mixes are by their numbers.
-        flows: Flows of a mix.
         others: What the flows of the axis run.
     """
 

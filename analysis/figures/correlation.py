@@ -248,7 +248,6 @@ def _bend(ax: Axes, values: NDArray[np.float64], middle: float, reach: float) ->
     """Give far values a logarithmic scale, so that they do not press the others into a line.
 
     Args:
-        ax: The axes.
         values: Everything that is drawn, shape (V,).
         middle: Where the scale is centred.
         reach: So far to each side of the middle it stays linear.

@@ -50,7 +50,6 @@ def write_plate(
 
     Args:
         rows: Rows of equilibria.
-        published: The published ones.
         path: The file; its ending says in which format.
 
     Raises:

@@ -97,8 +97,6 @@ def thresholds(
     """What the memory's policy and their own limits let queues have, over time.
 
     Args:
-        applied: The queues as applied.
-        memory_bytes: The memory.
         held: Mean bytes of each queue in each bin, shape (Q, B).
 
     Returns:

@@ -57,7 +57,6 @@ class ModelCurve:
     """What a model says along an axis.
 
     Attributes:
-        name: Name of the model.
         x: The places, shape (n,).
         share: BBR's aggregate share there, shape (n,).
         low: The smallest over the seeds, shape (n,); None: no chance in it.
@@ -130,7 +129,6 @@ def curve_items(
     """Models: lines, a shade for a range over seeds, a hatched band between two bounds.
 
     Args:
-        curves: The models.
         drawn: What is drawn of a share.
         colour: Of a CCA's curves, whose models then differ by style alone and have
             no labels: see `entries`; None: each model its own, with a label.

@@ -185,7 +185,6 @@ class Axis:
     """An axis; what is not said is as matplotlib has it.
 
     Attributes:
-        title: Its title.
         low: Lower end.
         high: Upper end.
         room: Without an upper end: what is drawn, times this.
@@ -194,7 +193,6 @@ class Axis:
         ticks: Places that are named, or place -> name.
         locator: Makes what places ticks.
         form: Value -> its text.
-        grid: Whether it has one.
     """
 
     title: str = ""
@@ -215,9 +213,6 @@ class Panel:
 
     Attributes:
         items: In the order in which they are drawn.
-        x: The x axis.
-        y: The y axis.
-        title: Above it.
         beyond: Items that may leave the frame which the others fill.
         right: Title of a second y axis on the right, and its unit by that of the first.
     """
@@ -245,7 +240,6 @@ class Plot:
     """A figure before it is drawn.
 
     Attributes:
-        panels: Its panels.
         size: Width and height in inches; `grid` has its own.
         columns: Of its legend, which is below; 0: it has none.
         layout: `rows` share the x axis; `columns` share nothing; `grid` is of small panels that

@@ -26,7 +26,6 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
     """Save a figure in each format; the bytes depend on the data only.
 
     Args:
-        figure: The figure.
         stem: Path without suffix.
         formats: Suffixes: png, pdf, svg.
     """

@@ -120,7 +120,6 @@ class Unsettled:
     """How far a published setting was from settled at its equilibrium, by the fluid model.
 
     Attributes:
-        buffer_bdp: Its buffer.
         off: BBR's share as published trials measure it, less its settled share.
     """
 
@@ -145,7 +144,6 @@ class Claim:
     """Everything that belongs beside each other, for each mix.
 
     Attributes:
-        mixes: The mixes.
         fluid: Errors of the fluid model on unseen panels, shape (M,).
         neighbours: Errors without physics, shape (M,).
         noise: Noise of a trial, shape (M,).

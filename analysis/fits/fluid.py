@@ -110,7 +110,6 @@ def chosen_of(
 
     Args:
         points: The grid.
-        mixes: The mixes.
         off: Absolute errors of each mix by each point, shape (M,) each.
     """
     panels = [panel_of(mix) for mix in mixes]

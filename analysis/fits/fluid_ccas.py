@@ -39,7 +39,6 @@ class Asked:
 
     Attributes:
         cca: What ran beside CUBIC.
-        mix: The mix.
         share: Its predicted aggregate share.
         spread: Largest less smallest share over the seeds.
     """

@@ -68,7 +68,6 @@ class Beyond:
 
     Attributes:
         mixes: The mixes of the fit.
-        points: The points.
         off: Absolute errors of each mix by each point, shape (P, M).
     """
 

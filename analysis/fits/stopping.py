@@ -127,7 +127,6 @@ class Ended:
 
     Attributes:
         steadiness: At its end.
-        length_s: Its length.
         measured: Share over its window.
     """
 

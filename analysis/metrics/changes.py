@@ -111,7 +111,6 @@ class ChangeResponse(NamedTuple):
 
     Attributes:
         number: Which change of the trial, from 0.
-        change: The change.
         length_ns: Time to the next one, or to the end of the measured window.
         convergence_s: Group and strategy -> convergence time of their flows together; NaN: not
             within the segment. Empty while the link is down.

@@ -82,7 +82,6 @@ def ideal_time(
         size_bytes: Payload of each transfer, shape (n,).
         base_rtt_ns: Base RTT of each, shape (n,).
         handshake: Whether each needs a new connection, shape (n,).
-        path: The path.
 
     Returns:
         Seconds, shape (n,).

@@ -35,7 +35,6 @@ class TimeBins:
 
     Attributes:
         start_ns: Start of the first bin.
-        length_ns: Length of a bin.
         count: Number of bins B.
     """
 
@@ -129,8 +128,6 @@ def add_steps(
     Args:
         part: What each step adds to its own bin, in byte-nanoseconds.
         step: The bytes of the steps in each bin, which later bins have throughout.
-        bins: The bins.
-        flow: Flow of each step.
         t_ns: When it happens.
         size: Bytes by which the queue grows.
     """

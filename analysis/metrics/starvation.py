@@ -104,9 +104,6 @@ def starved_after_ns(base_rtt_ns: int, buffer_bytes: int, rate_bps: int) -> int:
 def starvation_of(trial: TrialData) -> Starvation:
     """Starvation of the flows of a trial that always have data to send; NaN of the others.
 
-    Args:
-        trial: The trial.
-
     Raises:
         NotMeasuredError: The sinks did not count for the whole window.
     """

@@ -366,7 +366,6 @@ class StraightLine(NamedTuple):
     """A fitted line.
 
     Attributes:
-        slope: Its slope.
         intercept: Its value at x = 0.
         r2: Squared correlation of the points; 0 where y does not vary.
     """

@@ -234,7 +234,6 @@ def utilisation(busy_ns: float, window_length_ns: int) -> float:
 
     Args:
         busy_ns: Time in which the link was serialising, in the window.
-        window_length_ns: Length of the window.
     """
     return busy_ns / window_length_ns
 

@@ -127,7 +127,6 @@ def accuracy_by_buffer(
     """The errors at each buffer, smallest first, and over all of them at the end.
 
     Args:
-        mixes: What was measured.
         models: Which models; none: all.
         show: Is told how many questions are answered.
 
@@ -286,7 +285,6 @@ def model_errors(
     """Hold models against measured mixes and equilibria.
 
     Args:
-        mixes: Measured mixes.
         games: Settings with their measured equilibria.
         models: Which models; none: all.
         show: Is told how far it is.

@@ -87,7 +87,6 @@ def agreement_by_source(
 
     Args:
         rows: Rows of equilibria.
-        published: The published ones.
     """
     by_origin: dict[Origin, list[EquilibriumRow]] = {}
     for row in rows:
@@ -101,7 +100,6 @@ def published_beside(
     """The published equilibrium of a row's setting; None: it is a prediction.
 
     Args:
-        row: The row.
         published: The published ones, of CUBIC and BBR.
     """
     if set(row.strategies.split()) != {CUBIC, BBR}:

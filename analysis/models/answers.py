@@ -209,7 +209,6 @@ def predictions(
     Args:
         game: CUBIC against another CCA; its flows start alike in every mix.
         every_mix: Ask for every mix of its flows, not only for its own.
-        models: Which models.
         show: Is told how far it is.
         k: The k of Mishra's model, if it was given.
     """

@@ -27,7 +27,6 @@ def problem_of(scenario: Scenario, setting: Setting, state: State) -> str | None
 
     Args:
         scenario: Names the strategies.
-        setting: The setting.
         state: The mix.
     """
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
@@ -44,7 +43,6 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
 
     Args:
         scenario: Says which packets are lost at random.
-        setting: The setting.
     """
     if (problem := problem_of_queue(setting)) is not None:
         return problem
@@ -66,7 +64,6 @@ def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
 
     Args:
         scenario: Says what paths do.
-        setting: The setting.
     """
     if setting.back is not None:
         return "its way back has a queue, and models know none there"
@@ -100,7 +97,6 @@ def question_of(
 
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
-        setting: The setting.
         state: The mix: for each group, flows of each of the scenario's strategies.
         applied: Rate in bit/s and buffer in bytes that were applied; None: as requested.
         records: Trials of the mix, which say how long they took; none: as planned.

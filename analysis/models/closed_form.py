@@ -167,8 +167,6 @@ class ProbeInterval:
     """The time from one ProbeRTT to the next.
 
     Attributes:
-        start_s: Its start.
-        end_s: Its end.
         rtt_plus: What BBR takes for the base RTT, by the base RTT.
         share: BBR's mean share of what is in flight.
         probing: Part of its throughput that BBR loses to the ProbeRTT at its start.

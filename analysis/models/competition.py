@@ -23,7 +23,6 @@ class FlowKind:
         cca: Their CCA, e.g. `cubic` or `bbr3`.
         flows: How many; 0: the kind is a side of a game that no flow is on.
         base_rtt_s: Their round-trip time without queueing, in seconds.
-        start_s: When they start.
         start_spread_s: Each starts up to this much later.
         window_bytes: Most that a flow's socket buffers let it have in flight.
         connecting_s: How long before time 0 they begin to connect, evenly until `start_s`; 0: all
@@ -172,7 +171,6 @@ def cubic_against(
         buffer_bytes: Drop-tail buffer in bytes.
         cubic: CUBIC flows.
         others: Flows of the other CCA.
-        cca: Which one that is.
         duration_s: How long they compete, in seconds.
 
     Raises:

@@ -132,7 +132,6 @@ def predicted_crossing(
     """Where the second CCA's lead ends in the mixes 1 to N - 1 of as many flows.
 
     Args:
-        model: The model.
         question: The question; how its flows are split plays no part.
         start: Its flows near which the crossing is expected, such as another model's; None: half
             of the flows. The nearer it is, the fewer questions; five to eight without.
@@ -243,7 +242,6 @@ def ask_all(
 
     Args:
         model: The model. One in C is asked on every core; the others take microseconds.
-        questions: The questions.
         show: Is told how many are answered.
     """
     answers = []
@@ -260,7 +258,6 @@ def crossing_of(
     """Where a model expects a game to settle whose mixes start each in their own way.
 
     Args:
-        model: The model.
         mixes: Flows of the second CCA -> the question of that mix.
         flows: Flows N.
         start: Its flows near which it is expected; None: half of the flows.

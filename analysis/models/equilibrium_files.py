@@ -230,11 +230,7 @@ def _lengths_s(scenario: Scenario, mixed: Sequence[Cell]) -> list[float]:
 
 
 def hundredths(flows: float) -> float:
-    """Flows as a table has them; an interval is never as narrow as that.
-
-    Args:
-        flows: The flows.
-    """
+    """Flows as a table has them; an interval is never as narrow as that."""
     return round(flows, 2)
 
 
@@ -242,8 +238,6 @@ def columns_of_setting(setting: Setting, flows: int, strategies: Sequence[str]) 
     """The columns of a row that a setting fixes, whoever found its equilibrium.
 
     Args:
-        setting: The setting.
-        flows: Its flows.
         strategies: Names of its two CCAs.
     """
     return {
@@ -310,11 +304,7 @@ def _equilibrium(cells: Mapping[str, str]) -> EquilibriumRow:
 
 
 def equilibria_csv(rows: Iterable[EquilibriumRow]) -> str:
-    """The rows as CSV.
-
-    Args:
-        rows: The rows.
-    """
+    """The rows as CSV."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()

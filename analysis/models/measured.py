@@ -43,7 +43,6 @@ class MeasuredMixes:
     """Measured mixes and what had to be left out.
 
     Attributes:
-        source: Where they are from.
         mixes: The mixes with both CCAs in them.
         left_out: Why mixes were left out -> how many.
         games: The settings whose equilibria are known.
@@ -164,11 +163,7 @@ def _cubic_at_equilibrium(table: PayoffTable) -> tuple[int, ...]:
 
 
 def mixes_of_measures(measures: RunMeasures) -> MeasuredMixes:
-    """The measured mixes of a run: means over valid repetitions, with what was applied.
-
-    Args:
-        measures: The run's measures.
-    """
+    """The measured mixes of a run: means over valid repetitions, with what was applied."""
     mixes: list[MeasuredMix] = []
     left_out: Counter[str] = Counter()
     for setting in measures.run.settings:
@@ -188,8 +183,6 @@ def question_of_mix(measures: RunMeasures, setting: Setting, state: State) -> Co
     """A mix of a run as the models are asked about it; None if they do not speak of it.
 
     Args:
-        measures: The run's measures.
-        setting: The setting.
         state: The mix, measured or not.
     """
     if problem_of(measures.run.scenario, setting, state):
@@ -219,10 +212,6 @@ def _mean(cell: Cell, strategy: str) -> float:
 def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions | None:
     """BBR flows -> what models are asked about that mix, measured or not.
 
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-
     Returns:
         None if the run is not one of CUBIC and BBR flows of one group, in this order, or if models
         do not speak of the setting.
@@ -237,10 +226,6 @@ def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions |
 
 def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Competition]]:
     """Mixes of CUBIC and BBR with their questions, from one BBR flow to one CUBIC flow.
-
-    Args:
-        measures: The run's measures.
-        setting: The setting.
 
     Returns:
         Every mix, or `DRAWN_MIXES` spread evenly; none where models do not speak of them.

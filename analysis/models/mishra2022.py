@@ -149,7 +149,6 @@ def answer(
 
     Args:
         model: Name of the form that was asked.
-        question: The question.
         k: Its k; None if it has none for this question (then with a refusal).
         refusals: Its own reasons to refuse, besides the buffer's.
     """
@@ -325,7 +324,6 @@ def share_of_bbr_with(x: float, inputs: Inputs) -> float:
 
     Args:
         x: Buffer in BDP, at least 1.
-        inputs: The inputs.
 
     Raises:
         NoSolutionError: An occupancy or a share would be below 0 or above the whole.

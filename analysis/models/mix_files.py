@@ -47,7 +47,6 @@ class PanelKey:
 
     Attributes:
         rate_mbps: Rate in Mbit/s.
-        base_rtt_ms: Base RTT in ms.
         buffer_bdp: Buffer in bandwidth-delay products.
         flows: Number of flows N.
     """

@@ -56,7 +56,6 @@ def starts_of(
 
     Args:
         scenario: Says how flows start, with the start of the setting.
-        setting: The setting.
         state: The mix: for each group, flows of each of the scenario's strategies.
         records: Its trials; they say when iperf3 processes really sent.
         second: The second CCA.

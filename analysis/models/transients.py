@@ -83,7 +83,6 @@ class SettingSettling:
     """What the fluid model says of the length of a setting's trials.
 
     Attributes:
-        setting: The setting.
         mixes: Of each mix that was looked at.
     """
 
@@ -155,7 +154,6 @@ def settle_plan(
     """Look at mixes of a plan until time is up, of settings that are spread evenly over the sweep.
 
     Args:
-        scenario: The scenario.
         planned: Label of a setting -> the setting, and its planned mixes.
         budget_s: No mix is begun after so many seconds.
         show: Is told of each setting.
@@ -230,7 +228,6 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
 
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
-        setting: The setting.
         state: The mix, of CUBIC and BBR flows.
     """
     return by_kind(

@@ -22,9 +22,6 @@ def predict(question: Competition) -> Prediction:
     of CUBIC flows is not in it. Below 1 BDP the model's premise, that BBR is held by its limit in
     flight, does not hold; p is then 0, and the answer says so.
 
-    Args:
-        question: The question.
-
     Source: Ware, Mukerjee, Seshan, Sherry, IMC 2019. A packet is a full frame of 1514 bytes.
     """
     other = other_than_bbr(NAME, question)

@@ -146,7 +146,6 @@ class LeadEnds:
     Attributes:
         intervals: Every place where it may end, in order; more than one is more than one crossing.
         mixes: Mixes with flows of both strategies.
-        trials: Their trials.
         problem: Why there is no interval; empty if there is one.
         fit: The fitted lead; None if there is no interval.
     """

@@ -63,7 +63,6 @@ def places_about(interval: CrossingInterval, places: Sequence[int]) -> list[int]
     """The measured places of a line within an interval, and the nearest about it.
 
     Args:
-        interval: The interval.
         places: Flows of the second strategy of the measured mixes with both, increasing.
     """
     low = max((p for p in places if p <= interval.low), default=0)

@@ -27,7 +27,6 @@ class Verdict:
     """Whether one state is an equilibrium.
 
     Attributes:
-        state: The state.
         equilibrium: The answer with no gain allowed.
         epsilon_equilibrium: The answer with gains up to epsilon x fair share.
         gain: Largest known gain of a switch, at least 0, in the utility's unit; None if no
@@ -58,7 +57,6 @@ def judge(table: PayoffTable, state: State, epsilon: float = 0.0) -> Verdict:
 
     Args:
         table: What was measured.
-        state: The state.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
     return _judge(table, table.means, state, epsilon * table.fair_share)

@@ -114,9 +114,6 @@ def _splits(flows: int, strategies: int) -> list[tuple[int, ...]]:
 def deviations(state: State) -> Iterator[Deviation]:
     """Every single flow's switch out of a state (like flows counted once).
 
-    Args:
-        state: The state.
-
     Yields:
         Each group's each strategy that has a flow, to each other strategy. At the corners
         only one direction is left.
@@ -146,7 +143,6 @@ def pair_table(table: PayoffTable, first: int, second: int) -> PayoffTable:
     Args:
         table: What was measured, of one group.
         first: The pair's first strategy, as an index.
-        second: Its second one.
     """
     pair = [first, second]
     (size,) = table.sizes
@@ -163,7 +159,6 @@ def pair_state(state: State, pair: tuple[int, int]) -> State:
     """The flows of a pair of strategies alone, of a state of one group.
 
     Args:
-        state: The state.
         pair: The two, as indices.
     """
     return ((state[0][pair[0]], state[0][pair[1]]),)

@@ -95,7 +95,6 @@ def interval_text(
     """An interval in words, e.g. `26.9 cubic + 23.1 bbr (95 %: 22.4 to 23.9 bbr)`.
 
     Args:
-        interval: The interval.
         strategies: Names of the two strategies.
         flows: Flows of the group.
         unsettled: Whether it is of trials that had not settled.

@@ -45,7 +45,6 @@ class SettingEquilibria:
     """The equilibria of one setting.
 
     Attributes:
-        setting: The setting.
         strategies: Names of the strategies.
         groups: Names of the flow groups.
         utility: Utility of a flow, in words.
@@ -57,7 +56,6 @@ class SettingEquilibria:
             strategies).
         resampled: State -> how often it is an equilibrium in the bootstrap, for the states
             that are repeated and have repeated neighbours. No probability: see `bootstrap`.
-        epsilon_resampled: The same of the epsilon-equilibria.
         state_count: Number of states of the game.
         missing_count: How many of them were not measured.
         ends: Where the second strategy's lead in utility ends, with its interval; None if the
@@ -189,8 +187,6 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
     """The payoff table of a setting, from valid trials only.
 
     Args:
-        measures: The run's measures.
-        setting: The setting.
         utility: Utility of a flow.
     """
     return _table(measures, setting, _samples(measures, setting, utility))
@@ -260,7 +256,6 @@ def payoffs_of(
     """Utilities of one trial.
 
     Args:
-        trial: The trial.
         strategies: Names of the strategies, S of them.
         groups: Number of groups G.
         utility: Utility of a flow.
@@ -290,9 +285,6 @@ def equilibria_of_run(run_dir: Path) -> list[SettingEquilibria]:
 
 def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
     """Find the equilibria of every setting of measured trials.
-
-    Args:
-        measures: The run's measures.
 
     Raises:
         ConfigError: The scenario's own utility cannot be imported, or fails.

@@ -115,7 +115,6 @@ class AdaptiveSearch:
         """Say what a state gives; also states that were not asked for.
 
         Args:
-            state: The state.
             payoffs: Utility of a flow of each group and strategy, shape (G, S), NaN where the
                 state has no such flow; None if the state cannot be measured. Where it has a
                 flow and the utility is not finite, the state counts as not measurable.

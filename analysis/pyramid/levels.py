@@ -206,7 +206,6 @@ class OpenBins:
 
     Args:
         flows: Number of flows F.
-        width_ns: Width of a bin.
         first: Number of the first bin.
     """
 
@@ -458,7 +457,6 @@ def open_pyramid(trial: SealedTrial, cache: Path) -> tuple[Path, PyramidRecord] 
     """The folder and the record of a trial's pyramid; None where it is still to be built.
 
     Args:
-        trial: The trial.
         cache: The folder of pyramids of runs that cannot be written to.
     """
     for folder in _places(trial, cache):

@@ -85,7 +85,6 @@ class PostcardQueue:
     """The queue of a trial with postcards and a pyramid.
 
     Args:
-        trial: The trial.
         folder: The pyramid's folder.
         record: What it says of itself.
     """
@@ -204,11 +203,7 @@ class PostcardQueue:
 
 
 class LevelFile:
-    """One level of a pyramid, of which parts are read.
-
-    Args:
-        path: Its file.
-    """
+    """One level of a pyramid, of which parts are read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -228,7 +223,6 @@ class LevelFile:
         Args:
             first: Number of the first bin.
             end: Number of the bin after the last.
-            columns: Which columns.
             keep: Keep what is read, for the next view.
         """
         groups = np.flatnonzero((self._first < end) & (self._last >= first)).tolist()
@@ -291,7 +285,6 @@ class BinnedQueue:
     """The queue of a trial that kept bins instead of postcards.
 
     Args:
-        trial: The trial.
         bin_ns: Length of its bins.
     """
 
@@ -347,7 +340,6 @@ def queue_of(trial: SealedTrial, scenario: Scenario, cache: Path) -> TrialQueue 
     """A trial's queue, from postcards or bins; its pyramid is made if it has none.
 
     Args:
-        trial: The trial.
         scenario: Its run's.
         cache: Where the pyramid is kept if the run directory cannot be written to.
 

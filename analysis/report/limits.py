@@ -19,12 +19,7 @@ LONG_ENOUGH_S = 200
 
 
 def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:
-    """The limits of a run, each in a sentence or two.
-
-    Args:
-        measures: The run's measures.
-        equilibria: Its equilibria.
-    """
+    """The limits of a run, each in a sentence or two."""
     specific = [
         *_testbed(measures),
         *_completeness(measures, equilibria),

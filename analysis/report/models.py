@@ -23,11 +23,7 @@ from ..text import NONE
 
 
 def models_of(measures: RunMeasures) -> ModelErrors:
-    """Hold every model against a run.
-
-    Args:
-        measures: The run's measures.
-    """
+    """Hold every model against a run."""
     measured = mixes_of_measures(measures)
     return model_errors(measured.mixes, measured.games)
 

@@ -18,11 +18,7 @@ MBIT = 1e-6
 
 
 def testbeds_context(summary: RunSummary) -> JsonObject | None:
-    """Everything the section shows; None: all trials ran on one testbed.
-
-    Args:
-        summary: The run's summary.
-    """
+    """Everything the section shows; None: all trials ran on one testbed."""
     found, manifest = summary.testbeds, summary.measures.run.manifest
     if found is None:
         return None

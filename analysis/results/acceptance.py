@@ -58,10 +58,6 @@ def check_measures(
     A bound that names no buffer, rate, base RTT or random loss holds at every setting. What
     could not be measured is not passed.
 
-    Args:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
-
     Returns:
         The results, in the scenario's order; empty if it has no bounds.
     """

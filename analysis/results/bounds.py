@@ -67,13 +67,7 @@ EVERYWHERE = "mean over all mixes with every congestion control"
 
 @dataclass(frozen=True)
 class Where:
-    """One setting of a run, to take values from.
-
-    Attributes:
-        measures: The run's measures.
-        setting: The setting.
-        equilibria: Its equilibria.
-    """
+    """One setting of a run, to take values from."""
 
     measures: RunMeasures
     setting: Setting

@@ -73,12 +73,7 @@ class EquilibriaByLength:
 
 
 def lengths_of(measures: RunMeasures, setting: Setting) -> list[float]:
-    """The lengths in seconds that the longest trial of a setting holds beyond its warm-up.
-
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-    """
+    """The lengths in seconds that the longest trial of a setting holds beyond its warm-up."""
     trials = [trial for _, trial in _mixed_trials(measures, setting)]
     longest_s = max((t.trial.record.duration_ns / NS_PER_S for t in trials), default=0.0)
     warmup_s = measures.run.scenario.warmup.seconds
@@ -93,7 +88,6 @@ def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaB
 
     Args:
         measures: The run's measures; one group, two strategies.
-        setting: The setting.
     """
     received = [
         (k, trial, _received(trial, measures.strategies))

@@ -25,10 +25,8 @@ class Response:
     """What came after one change in the repetitions of a mix.
 
     Attributes:
-        setting: The setting.
         state: The mix.
         number: Which change, from 0.
-        change: The change.
         length_ns: Time to the next one, or to the end of the measured window.
         strategy: Whose flows converge; None: it is the time until new capacity was used.
         group: Their flow group; None likewise.

@@ -326,12 +326,7 @@ def _conditions(run: RunMeasures, setting: Setting) -> object:
 
 
 def mix_text(run: RunMeasures, cell: Cell) -> str:
-    """A mix in words.
-
-    Args:
-        run: Its run.
-        cell: The mix.
-    """
+    """A mix in words."""
     return state_text(cell.state, run.strategies, run.group_names)
 
 

@@ -65,7 +65,6 @@ def conformance_of_run(measures: RunMeasures, cca: str, reference: str) -> list[
     """Hold a CCA against another one at every setting where both ran alone.
 
     Args:
-        measures: The run's measures.
         cca: A strategy of the run.
         reference: Another one.
 

@@ -62,9 +62,6 @@ def decide(measures: RunMeasures) -> Decision | None:
     the 95 % interval of the difference (Welch) leaves out zero. Otherwise neither wins. Without
     repetitions nobody knows the spread, so such settings are left out.
 
-    Args:
-        measures: The run's measures.
-
     Returns:
         The tree; None with fewer than 8 settings that have both with repetitions, or if all
         fall into one class.

@@ -49,7 +49,6 @@ class Harm:
     """What one strategy does to a victim, by one metric.
 
     Attributes:
-        setting: The setting.
         victim: The victim: a strategy, or a flow group.
         by: The strategy of the flows beside it.
         metric: The metric of the victim.
@@ -78,9 +77,6 @@ class Harm:
 
 def harm_of_run(measures: RunMeasures) -> list[Harm]:
     """What each strategy does to the victim, at every setting and by every metric of it.
-
-    Args:
-        measures: The run's measures.
 
     Returns:
         Setting by setting, metric by metric; the victim's own kind comes first. Empty unless the

@@ -109,8 +109,6 @@ class RunSummary:
     """What the command line prints of a run, and what its report begins with.
 
     Attributes:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
         rows: One row for each setting and mix.
         acceptance: The verdict on each acceptance bound.
         testbeds: Its testbeds against each other; None: all trials ran on one.

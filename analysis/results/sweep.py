@@ -27,7 +27,6 @@ class SweepLine:
 
     Attributes:
         axis: What they differ in.
-        settings: The settings.
     """
 
     axis: Axis
@@ -184,7 +183,6 @@ def place_of(setting: Setting, axis: str) -> float:
     """Where a setting lies on an axis of a figure or of a published series.
 
     Args:
-        setting: The setting.
         axis: `buffer_bdp`, `buffer_mb` (1 MB = 10^6 bytes) or `random_loss` (per cent).
     """
     if axis == "buffer_bdp":

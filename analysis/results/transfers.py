@@ -48,10 +48,8 @@ class ClassOfTransfers:
     """Transfers of one group, strategy and size class in one mix.
 
     Attributes:
-        setting: The setting.
         state: The mix.
         group: Name of the flow group.
-        strategy: Its strategy.
         sizes: Name of the size class.
         transfers: How many arrived in the measured windows of all repetitions.
         unfinished: How many of them were not completed.

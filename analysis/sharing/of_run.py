@@ -29,8 +29,6 @@ class MixSharing:
     """The repetitions of one mix at one setting.
 
     Attributes:
-        setting: The setting.
-        state: The mix.
         trials: The repetitions; at least one.
     """
 
@@ -72,7 +70,6 @@ class MixSharing:
         """A reading of one queue, mean over the repetitions.
 
         Args:
-            name: One of READINGS.
             queue: Index of the queue.
         """
         return estimate([READINGS[name][2](trial, queue) for trial in self.trials])
@@ -161,11 +158,7 @@ NOT_READ = RunSharing(())
 
 
 def share_run(measures: RunMeasures) -> RunSharing:
-    """Read every valid trial of a run whose postcards are all kept.
-
-    Args:
-        measures: The run's measures.
-    """
+    """Read every valid trial of a run whose postcards are all kept."""
     mixes = []
     for setting in measures.run.settings:
         for cell in measures.cells(setting):

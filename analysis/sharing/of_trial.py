@@ -98,7 +98,6 @@ def class_text(queues: Sequence[str], queue: int, strategy: str) -> str:
     Args:
         queues: The queues' names.
         queue: Index of theirs.
-        strategy: Their strategy.
     """
     plain = len(queues) == 1 or queues[queue] == strategy
     return strategy if plain else f"{strategy} in {queues[queue]}"

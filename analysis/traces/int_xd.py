@@ -85,7 +85,6 @@ def write_int_xd(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the reports; each is sent when its packet left or was dropped.
 
     Args:
-        chosen: Which.
         path: The file.
 
     Returns:

@@ -40,7 +40,6 @@ def write_pcapng(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the packets; a departure has the time when its last bit left, a drop that of the drop.
 
     Args:
-        chosen: Which.
         path: The file.
 
     Returns:

@@ -134,7 +134,6 @@ def write_perfetto(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the trace.
 
     Args:
-        chosen: What.
         path: The file.
 
     Returns:

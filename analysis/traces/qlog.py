@@ -54,7 +54,6 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
     """Write a file for each flow.
 
     Args:
-        chosen: What.
         path: The folder, which is made.
 
     Returns:

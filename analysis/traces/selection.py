@@ -42,7 +42,6 @@ class Selection:
     """What of a trial is exported.
 
     Attributes:
-        trial: The trial.
         flows: Numbers of the flows; empty: all.
         begin_ns: Only what reached the bottleneck, or was sampled, from this time after t0 on;
             None: from the beginning.
@@ -107,7 +106,6 @@ class Selection:
 
         Args:
             what: What they are read for, as the progress says it.
-            columns: Which columns.
 
         Raises:
             RunError: The trial has none.
@@ -154,7 +152,6 @@ def choose_trial(run: FinishedRun, name: str | None, invalid: bool = False) -> S
     """The trial that is asked for.
 
     Args:
-        run: The run.
         name: Its name; None: the run's only valid one.
         invalid: Whether it may be invalid.
 

@@ -76,7 +76,6 @@ def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> Iterator[Measure
 
     Args:
         parts: Words after `nashbed bench`, for each part.
-        run: Runs one.
     """
     at = commit()
     for number, words in enumerate(parts, start=1):

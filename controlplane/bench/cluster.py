@@ -124,7 +124,6 @@ class OnWorkers:
 
     Attributes:
         workers: How many.
-        timed: The run.
         came: What came back.
     """
 
@@ -160,7 +159,6 @@ def rates(lanes: TimedRun, runs: Sequence[OnWorkers]) -> list[Benchmark]:
 
     Args:
         lanes: On the lanes of this machine.
-        runs: On workers.
     """
     first = runs[0]
     places = {"lanes": lanes} | {run.name: run.timed for run in runs}

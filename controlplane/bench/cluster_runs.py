@@ -153,7 +153,6 @@ class RunTimer:
 
         Args:
             title: What is shown.
-            sweep: The trials.
             client: Of the cluster.
             seats: Trials at once there.
             stored: What each returns.
@@ -190,7 +189,6 @@ def store(outcome: TrialOutcome, trials: Iterable[str], folder: Path) -> Stored:
     """Pack a trial that was run under the names of others: only what was asked for is sealed.
 
     Args:
-        outcome: The trial's.
         trials: The others' ids.
         folder: Where the parcels go; it is made.
     """

@@ -37,7 +37,6 @@ def bench_lanes(
     they are under load.
 
     Args:
-        testbed: Where.
         what: What is looked for.
         repetitions: How often the whole search is made.
         measure: Makes one search.

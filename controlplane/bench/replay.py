@@ -81,9 +81,7 @@ def bench_loops(
     """Packet loops side by side, each with a lane and a core of its own, and one alone, in turns.
 
     Args:
-        packets: Packets of each loop.
         repetitions: How often.
-        flows: Flows of each loop.
         burst: Packets that arrive at one time.
         loops: How many side by side.
         show_step: Called before each turn.

@@ -25,7 +25,6 @@ class BenchSite:
     """A testbed and a folder.
 
     Attributes:
-        testbed: The testbed.
         folder: Where logs and what flows leave go.
         make_session: Makes a session; tests give one without a real machine.
         find_artefact: Finds the compiled P4 program.

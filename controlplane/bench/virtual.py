@@ -51,7 +51,6 @@ class Case:
 
     Attributes:
         rate: The bottleneck's rate.
-        flows: Its flows.
         seconds: Virtual seconds of it.
         wanted: What its Gbit/s per core should be of kernel TCP's; None: no bound.
         transfers: Short flows that come in a second besides.

@@ -136,8 +136,6 @@ def with_yardstick(
     """What a part measures, with the yardstick of the same minute where it is a speed.
 
     Args:
-        part: Which part.
-        measure: Measures it.
         take: Measures a yardstick: `take_yardstick`.
     """
     kind = OF_PART.get(part)

@@ -141,8 +141,6 @@ def plan_measurements(
     """Everything that a calibration measures.
 
     Args:
-        settings: At what.
-        rig: Where.
         can: What the target can do.
         resolve: What the target would really do.
     """
@@ -164,7 +162,6 @@ def calibrate(
 
     Args:
         rig: Where to measure.
-        measurements: What.
         show_step: Called before each measurement: its title, and how many are done.
     """
     checks: list[CalibrationCheck] = []

@@ -137,7 +137,6 @@ class RoundTrips:
     """Probes of one group that came back.
 
     Attributes:
-        sent_ns: When each was sent.
         rtt_ns: Its round trip without the reflector's own time and without its sojourn time
             in the queue: what is left is base RTT and whatever else delays.
         sojourn_ns: Its sojourn time in the queue, by its postcard.

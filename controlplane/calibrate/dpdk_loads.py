@@ -178,9 +178,6 @@ def frames_sent(out: str) -> int:
 class PktgenLoad(Load):
     """A running Pktgen.
 
-    Attributes:
-        step_s: See Load.
-
     Args:
         address: Host and port of its Lua socket.
         ends: Hardware addresses of the path's ends.

@@ -57,7 +57,6 @@ def burst_steps(limit: Limit, step_s: float = 0.0) -> tuple[BurstStep, ...]:
     """The burst for a limit as applied.
 
     Args:
-        limit: The limit.
         step_s: How long the generator takes to change a size.
     """
     most = int(BURST_S / step_s) if step_s else None

@@ -63,7 +63,6 @@ class Lanes:
 
     Attributes:
         rate: Its bottleneck's rate.
-        buffer: Its buffer.
         base_rtt: Its flows' base RTT.
         flows: Its flows: a lone one runs CUBIC, the others BBR. No other mix's shares say as much
             of what a machine does to its flows.
@@ -109,7 +108,6 @@ def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
     """The testbed with room for every lane it has, whatever it is said to carry.
 
     Args:
-        testbed: The testbed.
         rate: Of a lane.
     """
     lanes = testbed.model.dataplane.lanes
@@ -122,7 +120,6 @@ def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
     """Why lanes of a rate cannot be counted on a testbed; empty: they can.
 
     Args:
-        testbed: The testbed.
         can: What its target can do.
         rate: Of a lane.
     """

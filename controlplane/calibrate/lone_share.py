@@ -37,7 +37,6 @@ def judged(made: LevelAttempt, few: LoneShare | None, margin: float = MARGIN) ->
     """The attempt, failed where load changed the lone flow's share.
 
     Args:
-        made: An attempt at a level.
         few: What the flow gets with few lanes side by side; None: not known.
         margin: The largest difference that does not matter.
     """

@@ -34,7 +34,6 @@ class Socket:
 
     Attributes:
         local: Own address.
-        local_port: Own port.
         remote: The other end's address.
         remote_port: The other end's port.
     """

@@ -202,7 +202,6 @@ class CalibrationRig:
         folder: Where raw files go.
 
     Attributes:
-        lane: As given.
         step_s: How long the generator takes to change a size.
     """
 

@@ -44,8 +44,6 @@ class Calibration:
     """What is to be calibrated.
 
     Attributes:
-        testbed: The testbed.
-        settings: At what.
         out: Where the certificate goes.
         work: Where the log and raw measurements go.
         make_load: Makes the load generator once the session is open.

@@ -65,7 +65,6 @@ class ApiFunction(NamedTuple):
 
     Attributes:
         path: Its module and name: `atlas.draw`, `runs.Run.report`.
-        arguments: Its arguments.
         about: What its docstring says below the first line.
     """
 

@@ -59,7 +59,6 @@ def speed_table(measured: MeasuredMachine, names: Sequence[str]) -> str:
     """Benchmarks of a machine as a Markdown table, and on what and when they were measured.
 
     Args:
-        measured: What was measured.
         names: Names of benchmarks, or patterns of such.
     """
     figures = [(part, figure) for part in measured.parts for figure in part.figures]

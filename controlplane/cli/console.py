@@ -34,7 +34,6 @@ def new_table(title: str, *columns: str) -> Table:
     """A table.
 
     Args:
-        title: Its title.
         columns: Names of columns; `>` before one: set to the right; `|`: never broken into lines.
     """
     table = Table(title=title)

@@ -32,7 +32,6 @@ def filled(text: str, markers: Markers, make_table: MakeTable) -> str:
     Args:
         text: The document.
         markers: What its tables stand between.
-        make_table: Makes each of them.
     """
     pattern = rf"^({markers.begin})\n.*?^({re.escape(markers.end)})$"
 
@@ -48,7 +47,6 @@ def write_tables(path: Path, markers: Markers, make_table: MakeTable) -> None:
     Args:
         path: The document.
         markers: What its tables stand between.
-        make_table: Makes each of them.
 
     Raises:
         ConfigError: The document has no such markers.

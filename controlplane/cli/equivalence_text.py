@@ -22,11 +22,7 @@ WIDE = 120
 
 
 def equivalence_text(runs: EquivalenceAnswer) -> str:
-    """The verdicts, with each difference's interval drawn between the margins.
-
-    Args:
-        runs: The answer.
-    """
+    """The verdicts, with each difference's interval drawn between the margins."""
     text = f"first:  {runs.first}\nsecond: {runs.second}\n"
     text += "".join(f"not applied alike: {each}\n" for each in runs.unlike) + "\n"
     text += as_text(_table(runs), WIDE)
@@ -77,7 +73,6 @@ def drawn_interval(difference: float, half_width: float | None, margin: float) -
     """A difference and its interval on a line from two margins below 0 to two above.
 
     Args:
-        difference: The difference.
         half_width: Half of its interval; None: there is none.
         margin: The margin, in the same unit; drawn as a bar on either side.
     """

@@ -60,7 +60,6 @@ def run_answer(run: Run, report: Path | None) -> RunAnswer:
     """What is said of a run in JSON.
 
     Args:
-        run: The run.
         report: The report page; None: it was not built.
     """
     testbeds = run.summary.testbeds
@@ -82,7 +81,6 @@ def result_text(results: Run, report: Path | None) -> str:
     """The results as a person reads them.
 
     Args:
-        results: The run.
         report: The report page; None: it was not built.
     """
     text = as_text(result_table(results))

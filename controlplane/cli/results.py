@@ -225,7 +225,6 @@ def comparison_text(runs: RunComparison, everything: bool) -> str:
     """The comparison: shares of the throughput, then what was tested.
 
     Args:
-        runs: The comparison.
         everything: Show every row; otherwise only those that differ most, where there are many.
     """
     text = f"first:  {runs.first}\nsecond: {runs.second}\n"

@@ -53,9 +53,6 @@ def resume(resume: Call, no_report: NoReport = False, as_json: AsJson = False) -
 def carry_out(running: RunInProgress) -> None:
     """Run to the end with a display on standard error.
 
-    Args:
-        running: The run.
-
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """

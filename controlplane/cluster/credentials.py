@@ -64,11 +64,7 @@ def reached(cluster: Cluster, role: Role) -> Iterator[tuple[Cluster, ClusterTls 
 
 
 def warning(cluster: Cluster) -> str:
-    """What it means that a cluster is reached without TLS, as its user wants it; empty: it is not.
-
-    Args:
-        cluster: The cluster.
-    """
+    """What it means that a cluster is reached without TLS, as its user wants it; empty: nothing."""
     if not cluster.private_network or cluster.is_encrypted or cluster.local is not None:
         return ""
     return NOT_ENCRYPTED.format(cluster.scheduler or cluster.name)

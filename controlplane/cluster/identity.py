@@ -74,7 +74,6 @@ def identity_here(testbed: Testbed, kernels: Sequence[str]) -> Identity:
     """The identity of this machine and this nashbed.
 
     Args:
-        testbed: The testbed.
         kernels: Names of the kernels that trials ask for, in virtual time.
 
     Raises:
@@ -124,12 +123,7 @@ def _sources(root: Path) -> Iterator[Path]:
 
 
 def differences(client: Identity, worker: Identity) -> list[str]:
-    """Why a worker's trials would not be the client's own, a line each; empty: they would.
-
-    Args:
-        client: The client's identity.
-        worker: The worker's.
-    """
+    """Why a worker's trials would not be the client's own, a line each; empty: they would."""
     lines = []
     if client.architecture != worker.architecture:
         lines.append(f"it is an {worker.architecture}, and the client an {client.architecture}")
@@ -164,11 +158,7 @@ def _difference(ours: KernelIdentity, theirs: KernelIdentity) -> str:
 
 
 def lacking(client: Identity) -> list[KernelIdentity]:
-    """The client's kernels that this machine could be given: it has none of their recipes.
-
-    Args:
-        client: The client's identity.
-    """
+    """The client's kernels that this machine could be given: it has none of their recipes."""
     if client.architecture != platform.machine():
         return []
     return [k for k in client.kernels if read_kernel(kernel_folder(k.release, k.recipe)) is None]

@@ -133,9 +133,6 @@ def pack_kernel(kernel: GuestKernel) -> bytes:
     """A kernel as it travels: its program, what it was made of, and what modules need.
 
     Before it stands a SHA-256 of it: what modules need has no digest of its own.
-
-    Args:
-        kernel: The kernel.
     """
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as archive:

@@ -72,7 +72,6 @@ class OnCluster:
     """Trials on the workers of a cluster.
 
     Attributes:
-        client: Of the cluster.
         say: Told what the user should know.
         shared: Folder on a shared file system, for large tables; empty: there is none.
         task: What workers do with a trial; `nashbed bench cluster` has its own.
@@ -121,7 +120,6 @@ class SubmittedTrial:
 
     Attributes:
         future: What comes of it.
-        job: The trial.
         testbed: The real testbed that it was given to; empty: virtual time.
     """
 
@@ -134,13 +132,11 @@ class ClusterWorkers:
     """Hands jobs out to Dask's workers and seals what they send back.
 
     Args:
-        place: The cluster.
         run: The run; its manifest learns what the trials run on.
         book: The jobs.
 
     Attributes:
         bundle: What workers are told of the run.
-        roster: The workers.
     """
 
     def __init__(self, place: OnCluster, run: ActiveRun, book: JobBook) -> None:

@@ -44,7 +44,6 @@ def run_on(worker: Worker, run: str) -> RunOnWorker:
     """A run on a worker that has it.
 
     Args:
-        worker: The worker.
         run: The run's name.
     """
     plugin = worker.plugins[plugin_name(run)]
@@ -265,11 +264,7 @@ async def client_is_gone(worker: Worker, key: str) -> bool:
 
 
 async def drop_abandoned(worker: Worker) -> None:
-    """Make room on a worker: what belongs to runs whose clients are gone ends.
-
-    Args:
-        worker: The worker.
-    """
+    """Make room on a worker: what belongs to runs whose clients are gone ends."""
     for plugin in list(worker.plugins.values()):
         if isinstance(plugin, RunOnWorker):
             await plugin.drop_if_abandoned(worker)

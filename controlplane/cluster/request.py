@@ -119,7 +119,6 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
     """What workers are told of a run.
 
     Args:
-        run: The run.
         shared: As in `RunBundle`.
     """
     if run.disciplines:
@@ -159,7 +158,6 @@ def unpacked_ccas(sources: Sequence[CcaSource], folder: Path) -> tuple[CFile, ..
     """The CCAs of a bundle, as files.
 
     Args:
-        sources: The CCAs.
         folder: Where the files of those go that nashbed does not bring along.
 
     Raises:
@@ -286,7 +284,6 @@ def failure_of(error: Exception, words: str) -> Failure:
     """An error as it travels: by the nearest of its classes that the client knows.
 
     Args:
-        error: The error.
         words: What is said of it.
     """
     kinds = (each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)

@@ -42,11 +42,7 @@ def address_of(client: Client) -> str:
 
 
 def scheduler_is_gone(address: str) -> HostError:
-    """What the user is told when a cluster's scheduler is gone, or the network to it.
-
-    Args:
-        address: Its address.
-    """
+    """What the user is told when a cluster's scheduler is gone, or the network to it."""
     return HostError(
         f"{address}: the cluster's scheduler is gone; finished trials are kept, and `nashbed "
         "resume` goes on once there is one again"
@@ -272,8 +268,6 @@ def idle_testbed(
 
     Args:
         repetition: Does not matter.
-        seats: As above.
-        handed: As above.
     """
     idle = [name for name, number in seats.items() if handed.get(name, 0) < number]
     return max(sorted(idle), key=lambda name: seats[name] - handed.get(name, 0), default=None)
@@ -294,7 +288,6 @@ def in_touch(client: Client, run: str, on_event: Callable[[Event], None]) -> Ite
     worker takes the client for gone.
 
     Args:
-        client: The client.
         run: The run's name, as in `RunBundle`.
         on_event: Called with each event of the run's topic, in a thread of the client's.
 

@@ -123,7 +123,6 @@ class Workers:
     Attributes:
         address: The scheduler's.
         tls: Our certificates, with a tls:// address.
-        processes: Worker processes.
         threads: Threads of each: trials at the same time.
         name: Their name at the scheduler, with a number if they are several; None: their address.
         folder: Where they make folders of their own; None: the system's temporary folder.
@@ -143,7 +142,6 @@ def serve_workers(workers: Workers, say: Say) -> None:
     """Run workers until Ctrl-C or SIGTERM. A killed one comes back; a scheduler may, too.
 
     Args:
-        workers: The workers.
         say: Called with one line for the user now and then.
 
     Raises:

@@ -70,7 +70,6 @@ def scheduler_part(
 
     Args:
         ssh: What the cluster file says.
-        host: The host.
         address: What it listens on; None: on every network, with TLS.
         tls: Certificates, if it has some.
     """
@@ -97,7 +96,6 @@ def worker_parts(
 
     Args:
         ssh: What the cluster file says.
-        hosts: The hosts.
         addresses: What their workers listen on; None: on every network, with TLS.
         tls: Certificates, if it has some.
     """

@@ -47,7 +47,6 @@ def started(
     part has arguments of its own.
 
     Args:
-        scheduler: The scheduler.
         workers: Hosts or jobs by number.
         tls: Certificates, if it has some.
         explain: What a part raised, for the user; it may be the cause of another error.

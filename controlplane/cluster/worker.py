@@ -111,12 +111,7 @@ def run_trial(text: str) -> TrialOutcome:
 
 
 def tell_start(worker: Worker, request: TrialAssignment) -> None:
-    """Tell the client that a trial has begun here.
-
-    Args:
-        worker: This worker.
-        request: The trial.
-    """
+    """Tell the client that a trial has begun here."""
     told = {
         "what": STARTED,
         "trial": request.trial.attempt_id(request.attempt),

@@ -46,8 +46,6 @@ class Sealed:
     """A trial that a worker has sealed.
 
     Attributes:
-        folder: Where.
-        record: Its record.
         lab: What it ran on.
     """
 
@@ -65,7 +63,6 @@ class Workplace:
 
     Attributes:
         directory: Where trials are sealed.
-        scenario: The scenario.
         ccas: CCAs that come from C files.
         stop: Set when the run leaves the worker.
         ran_on: What records say of where their trials ran.
@@ -83,9 +80,6 @@ class Workplace:
 
     def run(self, request: TrialAssignment) -> Sealed:
         """Run a trial and seal it in this worker's folder.
-
-        Args:
-            request: Which one.
 
         Raises:
             NashbedError: It failed; nothing of it is left.
@@ -136,7 +130,6 @@ class VirtualWorkplace(Workplace):
     Args:
         bundle: The run.
         folder: Where its files go; a folder of its own.
-        make_session: Makes sessions.
         program: Finds the compiled P4 program.
     """
 
@@ -215,9 +208,7 @@ class Machine:
     """What a real testbed needs of its machine; tests have their own.
 
     Attributes:
-        make_session: Makes the session.
         program: Finds the compiled P4 program.
-        check: Checks the machine.
         reserve: Has the machine while its block lasts.
     """
 
@@ -236,7 +227,6 @@ class TestbedWorkplace(Workplace):
     Args:
         bundle: The run.
         folder: Where its files go; a folder of its own.
-        file: The testbed file.
         machine: What is needed of the machine.
 
     Raises:

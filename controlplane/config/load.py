@@ -71,7 +71,6 @@ def parse_scenario(text: str, name: str, find: FindFile | None = None) -> Loaded
     """Parse a scenario from text, and read the files that it names for their content.
 
     Args:
-        text: The text.
         name: Its file, which the others are relative to.
         find: Where a file is instead.
 
@@ -96,7 +95,6 @@ def check_utility(scenario: Scenario, where: str) -> None:
     """Refuse a scenario whose own utility could not be called at the end of the run.
 
     Args:
-        scenario: The scenario.
         where: File name for messages.
 
     Raises:

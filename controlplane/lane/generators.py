@@ -63,8 +63,6 @@ class FlowReports:
     """The generators' last words; the flows of each are in the attempt's order.
 
     Attributes:
-        sender: The sender's.
-        sink: The sink's.
         steadiness: Of a trial that was to end when its shares are steady; else None.
     """
 
@@ -251,11 +249,7 @@ def joined_sinks(reports: Sequence[SinkReport]) -> SinkReport:
 
 
 def joined_lateness(parts: Sequence[TimerLateness]) -> TimerLateness:
-    """How late several timers were together.
-
-    Args:
-        parts: Each of them.
-    """
+    """How late several timers were together."""
     count = sum(part.count for part in parts)
     total = sum(part.count * part.mean_ns for part in parts)
     return TimerLateness(
@@ -271,7 +265,6 @@ class Settling:
 
     Args:
         attempt: The attempt; its scenario says what counts as steady.
-        duration: Its duration.
     """
 
     def __init__(self, attempt: Attempt, duration: SettledDuration) -> None:

@@ -179,7 +179,6 @@ def opened_labs(
     """The labs of a plan's lanes for as long as they are needed; all are closed, come what may.
 
     Args:
-        make_session: Makes the sessions.
         request: What all lanes together need.
         artefact: The target's compiled program.
     """

@@ -185,7 +185,6 @@ def loss_counters(shared: SharedCounters, hosts: dict[str, int]) -> dict[str, in
 
     Args:
         shared: The target's counters that all lanes share.
-        hosts: The hosts' loss counters.
     """
     losses = dict(hosts)
     for name, port in shared.ports.items():

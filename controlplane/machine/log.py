@@ -55,7 +55,6 @@ def attach(handler: logging.Handler, level: int) -> None:
     """Have a handler hear the loggers of all modules from now on, and nobody above it.
 
     Args:
-        handler: The handler.
         level: The least that is logged.
     """
     LOG.setLevel(level)

@@ -63,7 +63,6 @@ class TrialFlow:
     Attributes:
         index: Its number in the lane, over all groups.
         group: Index of its flow group.
-        group_name: Name of the group.
         cc: Requested CCA.
         base_rtt_ns: Base RTT of the group.
         src: Sender's address.
@@ -111,12 +110,8 @@ class Attempt:
 
     Attributes:
         scenario: The scenario; where the start is swept, with this attempt's.
-        trial: What is planned.
-        number: Which attempt at it.
         lane: The lane it runs on.
         folder: Where its files go until it is sealed.
-        seed: Its own seed.
-        flows: Its flows.
     """
 
     scenario: Scenario
@@ -291,8 +286,6 @@ def start_ns(
 
     Args:
         scenario: Says how flows start.
-        group: The flow's group.
-        strategy: Its strategy.
         index: Its number in the trial.
         repetition: Of the trial.
         seed: The attempt's; each flow's jitter has a seed of its own.

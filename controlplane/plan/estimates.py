@@ -131,7 +131,6 @@ def trial_time(virtual_time: bool, trial_ns: int, flows: int) -> TrialTime:
     Args:
         virtual_time: Whether they are computed as fast as that goes.
         trial_ns: Length of each.
-        flows: Flows of each.
     """
 
     def takes(setting: Setting) -> float:
@@ -162,7 +161,6 @@ def virtual_seconds(trial_ns: int, rate_bps: int, flows: int) -> float:
     Args:
         trial_ns: Length of the trial.
         rate_bps: Rate of its bottleneck, which is taken to be busy.
-        flows: Its flows.
     """
     packets = rate_bps / (8 * PACKET_BYTES)
     a_second = IDLE_S + packets * PACKET_S + flows * FLOW_S

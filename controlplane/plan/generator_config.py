@@ -27,7 +27,6 @@ def generator_config(role: Role, attempt: Attempt) -> JsonObject:
     """Configuration file of nashbed-flows.
 
     Args:
-        role: Which of the generators.
         attempt: Flows, lane, duration and where the binary files go.
     """
     scenario = attempt.scenario

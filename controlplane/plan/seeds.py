@@ -6,11 +6,6 @@ import hashlib
 
 
 def derive(seed: int, *names: object) -> int:
-    """A seed of its own for something named, in [0, 2**63).
-
-    Args:
-        seed: The seed it derives from.
-        names: What it is for.
-    """
+    """A seed of its own for something named, in [0, 2**63)."""
     text = "/".join(str(part) for part in (seed, *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

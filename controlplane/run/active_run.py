@@ -31,9 +31,6 @@ class ActiveRun:
     """A run directory and what is to be done in it.
 
     Attributes:
-        directory: The run directory.
-        scenario: The scenario.
-        testbed: The testbed.
         plan: Every trial.
         manifest: The manifest as it stands.
         work: What is still to be run.
@@ -80,8 +77,6 @@ def new_run(
 
     Args:
         results: Folder that it goes into.
-        scenario: What to run.
-        testbed: Where.
         plan: Every trial, or those that may be chosen.
         choose: Makes the chooser of an adaptive run.
     """

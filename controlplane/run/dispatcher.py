@@ -36,7 +36,6 @@ class JobResult:
     """What became of a job that was handed out.
 
     Attributes:
-        job: The job.
         where: As `Running.where`.
         result: Its sealed record, or what ended it; None: it is no attempt, and is handed out anew.
     """
@@ -82,10 +81,6 @@ class TrialPlace(Protocol):
 
         The run's manifest says what they run on by the time that the workers are there.
 
-        Args:
-            run: The run.
-            book: Its jobs.
-
         Raises:
             NashbedError: The place cannot run them.
         """
@@ -99,7 +94,6 @@ def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Gen
     CCAs that are lost.
 
     Args:
-        book: The jobs.
         workers: Who carries them out; they have stopped at the end, whatever it was.
         every_s: How often the state of the run is given, in seconds.
 
@@ -155,7 +149,6 @@ def drained(source: queue.SimpleQueue[T], timeout_s: float) -> Iterator[T]:
     """Take all that a queue has.
 
     Args:
-        source: The queue.
         timeout_s: How long to wait for the first.
     """
     with suppress(queue.Empty):
@@ -195,7 +188,6 @@ class JobBook:
         """A waiting job runs now; one that ran elsewhere runs here instead.
 
         Args:
-            job: The job.
             where: As `Running.where`.
             step: Where it stands.
         """

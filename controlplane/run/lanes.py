@@ -134,12 +134,7 @@ class SharedLanes:
             self._changed.notify_all()
 
     def note_end(self, lane: int, record: TrialRecord) -> None:
-        """Adapt the load to how a trial went, before its lane is given back.
-
-        Args:
-            lane: Its lane.
-            record: Its record.
-        """
+        """Adapt the load to how a trial went, before its lane is given back."""
         failed = frozenset(gate.name for gate in record.gates if not gate.passed)
         with self._changed:
             since, load_bps = self._taken[lane].since, self._in_use().rate_bps
@@ -270,7 +265,6 @@ class LoadLimit:
 
         Args:
             started: When it started, by the clock.
-            valid: Whether it was valid.
             failed_gates: Names of the gates that it failed.
             load_bps: Sum of the rates that were running, its own included.
 

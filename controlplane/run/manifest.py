@@ -44,9 +44,7 @@ def new_manifest(
     """The manifest before anything ran.
 
     Args:
-        directory: The run directory.
         scenario: What to run.
-        testbed: Where.
         certificate: State of the testbed's certificate.
         ccas: The CCAs that the hosts' kernel does not have, by name.
         disciplines: The queue disciplines of the user's own, by name.
@@ -143,7 +141,6 @@ def testbed_facts(
     """What is said of this machine as one of the testbeds of a run.
 
     Args:
-        testbed: The testbed.
         certificate: What its certificate is worth, now that the target is loaded.
         lab: What target and session say about themselves.
         host: Name of the machine.

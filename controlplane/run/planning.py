@@ -30,8 +30,6 @@ def plan_run(
     """Plan a run, refusing what cannot be done; touches nothing.
 
     Args:
-        scenario: What to run.
-        testbed: Where.
         expect: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
@@ -57,7 +55,6 @@ def plan_with(
 
     Args:
         scenario: What to run.
-        testbed: Where.
         ccas: Those of its CCAs that come from a file.
         expect: Says what an adaptive search will take; None: every mix is counted.
         seats: Trials that a cluster runs at once; None: this machine runs them.

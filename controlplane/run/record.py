@@ -21,7 +21,6 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
     """Judge an attempt, its raw files collected, and put its record together.
 
     Args:
-        measured: What was measured of it.
         steadiness: Whether its shares were steady at the end; None: it was too short to tell.
     """
     attempt, scenario = measured.attempt, measured.attempt.scenario

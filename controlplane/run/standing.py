@@ -109,7 +109,6 @@ def with_capacity(testbed: Loaded[Testbed], known: Standing) -> tuple[Loaded[Tes
     What the file states takes precedence over what was measured: a person may have reasons.
 
     Args:
-        testbed: The testbed as loaded.
         known: What its certificate is worth.
     """
     if testbed.model.states_capacity:

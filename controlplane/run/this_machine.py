@@ -40,7 +40,6 @@ class LaneWorkers:
 
     Args:
         book: The jobs.
-        lanes: The lanes.
         execute: Runs one job.
     """
 

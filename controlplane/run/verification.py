@@ -137,7 +137,6 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     Args:
         path: The finished run.
         folder: Where the trials are run again.
-        choice: Which ones.
         keep: Whether the repetitions are kept there.
 
     Raises:

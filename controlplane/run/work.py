@@ -14,12 +14,7 @@ from ..contract.trial import TrialRecord
 
 @dataclass(frozen=True)
 class Job:
-    """A trial to run.
-
-    Attributes:
-        trial: What is planned.
-        attempt: Which attempt at it.
-    """
+    """A trial to run."""
 
     trial: PlannedTrial
     attempt: int
@@ -107,7 +102,6 @@ class PlannedWork:
     """Every trial of a plan.
 
     Args:
-        plan: The plan.
         sealed: Everything that was sealed so far.
         max_attempts: Attempts at each trial.
     """

@@ -86,7 +86,6 @@ def problems_of(folder: Path, sums: Mapping[str, str]) -> Iterator[tuple[Path, s
     """The files of a folder that are not as they were, and what is wrong with each.
 
     Args:
-        folder: The folder.
         sums: The SHA-256 of each file by name.
     """
     for name, digest in sums.items():

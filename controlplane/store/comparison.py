@@ -32,7 +32,6 @@ class Difference:
     Attributes:
         kind: A table, a capture or another fact of the trial; a file that was changed after it
             was sealed; or something that every trial of a run depends on.
-        name: Its name.
         recorded: What was recorded: the first value that differs, or a digest.
         repeated: What the repetition has in its place.
         row: The row of a table, from 0; None: in none.
@@ -60,7 +59,6 @@ class RepeatedTrial:
     """A trial and its repetition.
 
     Attributes:
-        id: The trial's id.
         digest: The digest that was sealed with it.
         differences: Everything that differs; of a table the first place.
     """
@@ -108,9 +106,7 @@ class TableDifference:
 
     Attributes:
         row: The row, from 0; None: the tables' columns differ.
-        column: The column.
         first: What the first table has there: a value, or the type of the column.
-        second: What the second one has.
     """
 
     row: int | None

@@ -48,7 +48,6 @@ class CheckedRun:
     Attributes:
         run: Its name.
         trials: How many trials are sealed.
-        damaged: The damaged files.
     """
 
     run: str
@@ -95,7 +94,6 @@ def damaged_files(run: Path, manifest: Manifest) -> Iterator[DamagedFile]:
 
     Args:
         run: The run directory.
-        manifest: Its manifest.
     """
     sealed = manifest.sealed
     own = {name: digest for name, digest in sealed.items() if is_of_run(name)}

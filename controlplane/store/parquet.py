@@ -61,7 +61,6 @@ def write_table(folder: Path, table: TableLayout, batches: Iterable[Mapping[str,
 
     Args:
         folder: The trial's folder.
-        table: What to write.
         batches: Columns by name, all of one length; any number of times.
     """
     schema = table.schema
@@ -86,7 +85,6 @@ def read_columns(path: Path, names: Sequence[str], optional: Collection[str] = (
 
     Args:
         path: The file.
-        names: The columns.
         optional: Columns that a file may lack; their values are nulls there.
 
     Raises:
@@ -107,7 +105,6 @@ def stream_columns(
 
     Args:
         path: The file.
-        names: The columns.
         rows: Largest number of rows of a batch.
         optional: Columns that a file may lack; their values are nulls there.
 

@@ -86,7 +86,6 @@ class PostcardBatch:
         packet_bytes: Frame length without FCS.
         payload_bytes: TCP payload.
         tcp_seq: Sequence number, 32 bits.
-        tcp_flags: TCP flags.
         queue_bytes: Bytes in the queue, or in all queues, when the packet arrived.
         enqueue_ns: Arrival after t0.
         dequeue_ns: Departure after t0; of a dropped packet, when it was dropped.
@@ -206,7 +205,6 @@ def write_postcards(
 
     Args:
         folder: The trial's folder.
-        batches: The postcards.
         marks: Whether packets can have been marked.
         queues: Whether there are several queues.
     """
@@ -232,8 +230,6 @@ class BinBatch:
         flow: The lane's own flow number, from 0.
         departed_bytes: Bytes that left in the bin.
         departed_packets: Packets that left in the bin.
-        dropped_packets: Packets that were dropped in the bin.
-        dropped_bytes: Bytes that were dropped in the bin.
         occupancy_bytes_mean: Time average of the flow's bytes in the queue.
         qdelay_mean_ns: Mean queueing delay of the packets that left; undefined without any.
         marked_packets: Packets that left in the bin and were marked in the queue.
@@ -320,7 +316,6 @@ def write_bins(folder: Path, batches: Iterable[BinBatch], *, marks: bool) -> int
 
     Args:
         folder: The trial's folder.
-        batches: The bins.
         marks: Whether packets can have been marked.
     """
     layout = BINS if marks else BINS.without_marks()

@@ -93,7 +93,6 @@ def read_generator_file(path: Path, record: np.dtype[Any]) -> NDArray[Any]:
     """Read a whole file of the flow generator.
 
     Args:
-        path: The file.
         record: The type of its records.
 
     Raises:

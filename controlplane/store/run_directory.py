@@ -217,8 +217,6 @@ def keep_testbed(directory: RunDirectory, name: str, text: str) -> None:
     """Keep the file of one of several testbeds with the run.
 
     Args:
-        directory: The run directory.
-        name: The testbed's name.
         text: Its file.
     """
     path = directory.testbed(name)

@@ -52,9 +52,6 @@ class SealedTrial:
     def file(self, name: str) -> Path:
         """A file of the trial, once it is seen to be as it was sealed.
 
-        Args:
-            name: Its name.
-
         Raises:
             RunError: It is damaged.
         """

@@ -124,7 +124,6 @@ def take_lock(path: Path, *, wait: bool = True) -> int | None:
 
     Args:
         path: The file or folder.
-        wait: Whether to wait for the lock.
 
     Returns:
         The open file that holds it.
@@ -161,7 +160,6 @@ def scratch_folder(name: str, folder: Path | None = None) -> Iterator[Path]:
     """Yield a folder for what nobody keeps; the next one of its name removes those left by kills.
 
     Args:
-        name: What it is for.
         folder: Where; None: in the system's folder for temporary files.
     """
     with Staging(folder or Path(tempfile.gettempdir()), f"{_SCRATCH}{name}") as staging:

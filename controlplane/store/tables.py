@@ -151,8 +151,6 @@ def write_flows(
     Args:
         folder: The trial's folder.
         flows: The flows as planned.
-        sender: The sender's report of each flow.
-        sink: The sink's report of each flow.
     """
     columns: dict[str, list[Any]] = {
         "flow": [f.index for f in flows],

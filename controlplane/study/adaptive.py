@@ -33,7 +33,6 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
     Args:
         path: The run directory.
         scenario: What is run.
-        testbed: Where.
         plan: What may be chosen.
     """
     at_once = trials_at_once(plan.trials, plan.lanes, resources_of(testbed, plan))

@@ -146,7 +146,6 @@ def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLength
 
     Args:
         scenario: What is planned.
-        plan: Its plan.
         show: Is told of each setting.
     """
     from nashbed.analysis.models.fluid import FluidNotBuiltError  # noqa: PLC0415 - slow to import

@@ -32,7 +32,6 @@ class Finding:
     """One thing that was looked for at a switch.
 
     Attributes:
-        name: What.
         ok: Whether it is as a run needs it.
         detail: What was found.
         remedy: What to do where it is not.

@@ -159,7 +159,6 @@ class RunningDataPlane:
         """Let what a lane's bottleneck and delay lines schedule begin.
 
         Args:
-            lane: The lane.
             t0_ns: When (the hosts' CLOCK_MONOTONIC).
         """
         self.ask(Done, "begin", lane=lane, t0_ns=t0_ns - self._epoch_ns)
@@ -170,7 +169,6 @@ class RunningDataPlane:
         """Have a lane's postcards written to a file.
 
         Args:
-            lane: The lane.
             plan: How they are recorded.
             start_ns: A time on the postcards' clock before which no packet arrives; None: now,
                 where that clock is the data plane's own.
@@ -230,7 +228,6 @@ class RunningDataPlane:
         Args:
             answer: What is answered.
             op: The operation.
-            arguments: Its arguments.
 
         Raises:
             TargetError: It refused, gave another answer, or has died; that with its last words.

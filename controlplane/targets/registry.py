@@ -119,7 +119,6 @@ def preview(testbed: Testbed, program: Lane | None = None) -> Sequence[str]:
     """What a testbed's target would be set to, as lines for a person; needs no running target.
 
     Args:
-        testbed: The testbed.
         program: A setting's intent; None: what all lanes share.
     """
     return _kind(testbed).preview(testbed, program)

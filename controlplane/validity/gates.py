@@ -151,8 +151,6 @@ def sightings(trial: TrialMeasurement, flow: TrialFlow, *, late: bool) -> tuple[
     """Whether a flow was seen in the first and in the last part of the window, or need not be.
 
     Args:
-        trial: The trial.
-        flow: One of its flows.
         late: Whether it begins after the window's beginning by plan.
     """
     edges, app = trial.evidence.edges, trial.attempt.scenario.flows[flow.group].app

@@ -132,7 +132,6 @@ class Repeats:
         Args:
             begin: Where in the stream each segment begins.
             arrived_ns: When it came to the queue, of the same length.
-            left_ns: When it left it.
         """
         known = len(self._begin)
         begins = np.concatenate((self._begin, begin))

@@ -61,8 +61,6 @@ class Edit:
     """Changes that serve one purpose.
 
     Attributes:
-        reason: What they are for.
-        changes: The changes.
         since: The first release that needs them.
         until: The last release that needs them.
     """

@@ -72,7 +72,6 @@ class Outcome:
 
     Attributes:
         competition: What was simulated.
-        seed: Its seed.
         throughput_bps: Of all flows of each kind together, shape (G,).
         sent_bps: What they sent to the queue, shape (G,).
         loss: Part of what each kind sent that was dropped, shape (G,).

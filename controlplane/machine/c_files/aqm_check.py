@@ -62,7 +62,6 @@ class LoadVerdict:
     """What came of a load.
 
     Attributes:
-        load: The load.
         departed: Packets that left.
         dropped: Those that were dropped.
         marked: Those that left with a mark.
@@ -83,7 +82,6 @@ class DisciplineVerdict:
     """What is known of a discipline after it was tried.
 
     Attributes:
-        own: The discipline.
         made_by: The compiler.
         about: What it says of itself.
         loads: What came of each load.

@@ -18,7 +18,6 @@ class Arrival:
 
     Attributes:
         ns: When it arrives.
-        flow: Whose it is.
         bytes: Its length.
         ecn: Its ECN codepoint: 0, or 2 where it can be marked.
     """
@@ -37,7 +36,6 @@ class Fate:
         packet: Its number among the arrivals.
         ns: When its last bit left, or when it was dropped.
         departed: Whether it left.
-        marked: Whether it was marked.
     """
 
     packet: int

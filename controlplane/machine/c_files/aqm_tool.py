@@ -25,8 +25,6 @@ class ParameterAbout(Message, extra="forbid"):
     """A parameter of a discipline, in machine units (ns, bytes).
 
     Attributes:
-        name: Its name.
-        kind: What it is.
         default: Its default; None: there is none, or it follows from the others.
         min: The least.
         max: The most.
@@ -45,10 +43,7 @@ class DisciplineAbout(Message):
     """A discipline, or a policy of shared memory.
 
     Attributes:
-        name: Its name.
         what: Which of the two.
-        help: What it is.
-        parameters: Its parameters.
     """
 
     name: str

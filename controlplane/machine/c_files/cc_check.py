@@ -40,7 +40,6 @@ class CcaVerdict:
     """What is known of a CCA after it was tried.
 
     Attributes:
-        cca: The CCA.
         object_from: What made its eBPF object; empty: there is none.
         loads: Whether this machine's kernel takes it; None: that was not tried.
         skipped: Why something was not tried; empty: everything was.
@@ -85,7 +84,6 @@ class CcaBehaviour:
 
     Attributes:
         rate_bps: The bottleneck's rate.
-        base_rtt_ns: The base RTT.
         link_share: Share of the link that one flow alone takes.
         queue_ms: Mean queueing delay with one flow alone.
         loss: Share of its segments that one flow alone loses.

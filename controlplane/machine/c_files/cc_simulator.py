@@ -32,7 +32,6 @@ class SimulatedBottleneck:
     """A bottleneck of the simulator, and for how long.
 
     Attributes:
-        rate_bps: Its rate.
         rtt_ns: The flows' base RTT.
         buffer_bytes: Its drop-tail limit.
         duration_ns: Length of the simulation.
@@ -87,7 +86,6 @@ def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
     """Run the simulator to its end.
 
     Args:
-        where: The bottleneck.
         flows: CCAs: `cubic`, or the path of a shared object, each with `:COUNT` behind it for
             more than one flow.
 

@@ -37,7 +37,6 @@ class CObject:
     """What is loaded of a C file.
 
     Attributes:
-        name: What is in it.
         path: The object file.
         digest: SHA-256 of it, in hexadecimal.
         made_by: Where it came from, for the record.

@@ -21,7 +21,6 @@ class ShippedCca:
     """A CCA of hosts/cc.
 
     Attributes:
-        name: Its name.
         title: What it is: the first sentence of its file.
         source: Its file, relative to the checkout.
         digest: SHA-256 of its sources.

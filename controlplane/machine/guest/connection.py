@@ -127,7 +127,6 @@ class GuestConnection:
         """Bring up a side's interface.
 
         Args:
-            side: Which side.
             addresses: Its addresses with the length of their prefixes.
             routes: Networks that are reached through it.
             sysctls: Settings of its namespace, in the order that they are written.
@@ -260,7 +259,6 @@ class GuestProcess(ManagedProcess):
     at whether it is to end early: the times of its requests are the same in every repeat.
 
     Args:
-        connection: The guest.
         name: What it is called in errors and in the log.
         side: In whose namespace it runs.
         args: Its command line; the program's path is absolute.

@@ -47,7 +47,6 @@ class GuestSettings:
     """How a guest is started.
 
     Attributes:
-        kernel: Its kernel.
         seed: Of everything random in it.
         config: The data plane's configuration file.
         scratch: Where its own files go.

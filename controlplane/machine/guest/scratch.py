@@ -79,9 +79,6 @@ def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
 def remove_dead_sessions(folder: Path) -> list[RunState]:
     """Remove what sessions of processes that are gone have left; returns those sessions.
 
-    Args:
-        folder: The folder of all sessions.
-
     Raises:
         HostError: Something cannot be removed, or the folder is another user's.
     """

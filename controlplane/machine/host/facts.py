@@ -150,7 +150,6 @@ class Tool:
     """A program on PATH.
 
     Attributes:
-        path: Where it is.
         release: Its version; empty where it does not say.
         commit: The commit it was built from; empty where it does not say.
     """

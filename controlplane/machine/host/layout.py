@@ -36,10 +36,7 @@ class HostSide:
     """One side's namespace and its interface towards one packet loop.
 
     Attributes:
-        side: Which side.
         loop: Number of the packet loop.
-        namespace: The hosts' namespace.
-        interface: The interface in it.
         peer: The other end of its veth pair; empty where it has none.
         peer_namespace: The namespace of that end.
         port: The testbed's port; None where the other end is a switch program's.
@@ -161,9 +158,6 @@ class Layout:
         They are those that no packet loop uses. Where that is one core only, it is full of both
         hosts' TCP long before a loop's is, so the receivers' half of it is done on the loop's core,
         as part of sending a frame (hosts/dpdk/README.md has what that gives).
-
-        Args:
-            side: One of them.
         """
         sent_by_loop = side.peer_namespace == self.dp
         if side.side == "rcv" and sent_by_loop and len(self.cores) == 1:

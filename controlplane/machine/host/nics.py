@@ -153,8 +153,6 @@ def raise_mtu(namespace: str, interface: str, mtu: int) -> None:
     """Have a NIC take longer frames than the hosts send.
 
     Args:
-        namespace: Where it is.
-        interface: Its interface.
         mtu: The MTU, in bytes.
 
     Raises:
@@ -173,10 +171,6 @@ def stop_pausing(namespace: str, interface: str) -> None:
 
     With it a full ring silently pauses who sends, which looks like a queue. A NIC whose driver has
     no such call is left alone.
-
-    Args:
-        namespace: Where it is.
-        interface: Its interface.
 
     Raises:
         HostError: It stays on.
@@ -206,10 +200,6 @@ def await_link_without_pauses(namespace: str, interface: str) -> None:
     What was switched off before may be on again: when its link comes up, an e1000e takes what both
     ends of the cable once offered.
 
-    Args:
-        namespace: Where it is.
-        interface: Its interface.
-
     Raises:
         HostError: It has no link, or its flow control stays on.
     """
@@ -223,12 +213,7 @@ def await_link_without_pauses(namespace: str, interface: str) -> None:
 
 
 def as_set(namespace: str, interface: str) -> HostNic:
-    """What a NIC of the hosts is set to now.
-
-    Args:
-        namespace: Where it is.
-        interface: Its interface.
-    """
+    """What a NIC of the hosts is set to now."""
     shown = command.run(inside(namespace, ["ip", "-j", "link", "show", "dev", interface])).out
     now = _pauses(namespace, interface)
     return HostNic(
@@ -239,12 +224,7 @@ def as_set(namespace: str, interface: str) -> HostNic:
 
 
 def link_downs(namespace: str, interface: str) -> int:
-    """How often a NIC lost its link since it is there.
-
-    Args:
-        namespace: Where it is.
-        interface: Its interface.
-    """
+    """How often a NIC lost its link since it is there."""
     counter = f"/sys/class/net/{interface}/carrier_down_count"
     return int(command.run(inside(namespace, ["cat", counter])).out)
 
@@ -253,8 +233,6 @@ def await_link(namespace: str, interface: str, timeout_s: float = LINK_S) -> Non
     """Wait until a NIC that is up has a link.
 
     Args:
-        namespace: Where it is.
-        interface: Its interface.
         timeout_s: How long that may take.
 
     Raises:

@@ -24,7 +24,6 @@ def check_real_time(testbed: Testbed, ccas: Sequence[CFile]) -> None:
     """Check everything but the disk that a run in real time needs of the machine.
 
     Args:
-        testbed: The testbed.
         ccas: CCAs that the kernel does not have.
 
     Raises:

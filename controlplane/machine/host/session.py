@@ -156,8 +156,6 @@ class SessionRequest:
 
     Attributes:
         run_id: Four hexadecimal digits that name everything the session makes.
-        folder: Whose session it is.
-        testbed: The testbed.
         lanes: Lanes side by side.
         groups: Flow groups of each lane.
         window_bytes: Largest window that a flow may need: BDP and buffer.

@@ -24,7 +24,6 @@ def watch_machine(core: int, seconds: float, bound_ns: int, busy: Sequence[int] 
     """Watch a core for pauses.
 
     Args:
-        core: The core.
         seconds: How long.
         bound_ns: Shorter pauses do not count.
         busy: Cores that are kept busy meanwhile.
@@ -42,10 +41,8 @@ def sum_up(core: int, seconds: float, bound_ns: int, pauses_ns: Sequence[int]) -
     """What pauses mean for whatever is due while they last.
 
     Args:
-        core: The core.
         seconds: How long it was watched.
         bound_ns: Shorter pauses do not count.
-        pauses_ns: The pauses.
     """
     long = [pause for pause in pauses_ns if pause > bound_ns]
     return Stalls(

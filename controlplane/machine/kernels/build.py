@@ -112,7 +112,6 @@ class EditedSource:
 
     Attributes:
         tree: Its tree, edited and configured; what a guest needs nothing of is not in it.
-        release: Its release.
         package: Where it comes from.
         digest: SHA-256 of the recipe.
     """

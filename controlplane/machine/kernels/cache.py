@@ -198,9 +198,6 @@ def what_stops(kernel: GuestKernel) -> str:
     """Why a kernel does not run on this machine; empty: it does.
 
     It needs the C library that it was linked with, and an older system does not have that.
-
-    Args:
-        kernel: The kernel.
     """
     try:
         done = command.attempt([str(kernel.binary), "--version"], timeout_s=ANSWER_S)

@@ -149,8 +149,6 @@ class DebianPackage(KernelSource):
 
     Attributes:
         lists: The lists that know it.
-        name: Its name.
-        version: Its version.
         size: Bytes to load.
     """
 

@@ -86,7 +86,6 @@ class ControlClient:
 
         Args:
             op: The operation.
-            arguments: Its arguments.
 
         Raises:
             TargetError: The request was refused, or the connection or the answer is broken.

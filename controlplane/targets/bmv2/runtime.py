@@ -190,9 +190,7 @@ class Bindings:
 
     Attributes:
         standard: Client of every bmv2 target: tables, registers.
-        standard_types: Its types.
         sswitch: Client of simple_switch: queues, clone sessions, clock.
-        sswitch_types: Its types.
     """
 
     standard: ModuleType

@@ -106,7 +106,6 @@ class Shaper:
     """A shaper's setting.
 
     Attributes:
-        chip: Of which chip.
         mantissa: Bytes in 80 clocks, before the division.
         exponent: Power of two that divides them.
     """

@@ -26,7 +26,6 @@ class Field:
 
     Attributes:
         id: Its number.
-        name: Its name.
         kind: `whole`, `bool` or `text`.
         bits: Width of a whole number.
         choices: What a text may be; empty: anything.
@@ -303,7 +302,6 @@ class Query:
     """One entry to read.
 
     Attributes:
-        table: Its table.
         key: Key field -> value.
         pipe: The pipe that it is read from.
         from_hardware: Read the chip, not what the driver remembers.

@@ -56,10 +56,8 @@ class PoolQueues:
     """All of them.
 
     Attributes:
-        asked: What was asked for.
         shaper: The line's rate.
         cells: The memory.
-        queues: The queues.
     """
 
     asked: Queues
@@ -73,7 +71,6 @@ def queues_for(settings: SwitchTofino, chip: Chip, program: Lane) -> PoolQueues:
 
     Args:
         settings: The testbed's switch.
-        chip: Its chip.
         program: Asks for several queues.
 
     Raises:
@@ -148,9 +145,6 @@ def lane(
 
     Args:
         settings: The testbed's switch.
-        chip: Its chip.
-        number: The lane.
-        addresses: Where each queue is.
         queues: What each gets.
     """
     port: dict[str, Value] = {"dev_port": settings.ports.receivers.port}

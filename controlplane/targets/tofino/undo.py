@@ -134,7 +134,6 @@ def restoring(change: Change, before: Entry, table: Table) -> tuple[Change, ...]
     """Modifications that make a changed entry what it was before. Pure.
 
     Args:
-        change: The change.
         before: The entry as it was read.
         table: Its table's description.
     """
