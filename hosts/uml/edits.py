@@ -61,6 +61,8 @@ class Edit:
     """Changes that serve one purpose.
 
     Attributes:
+        reason: What they are for.
+        changes: The changes.
         since: The first release that needs them.
         until: The last release that needs them.
     """

@@ -30,7 +30,7 @@ COUNTS = ("system", "queue")
 SCHEDULERS = ("drr", "strict_priority")
 ALONE = 2**32 - 1
 """A lane's discipline, as no number of several queues is."""
-MODES = ("all", "sample", "bins")
+MODES = ("all", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     **{
@@ -696,7 +696,6 @@ class CollectorConfig:
     """As in core/collector.h."""
 
     mode: str = "all"
-    one_in: int = 1
     bin_ns: int = 0
     start_ns: int = 0
     first_flow: int = 0
@@ -715,7 +714,6 @@ def collect(
         "collector_open",
         os.fsencode(path),
         MODES.index(config.mode),
-        config.one_in,
         config.bin_ns,
         config.start_ns,
         config.first_flow,

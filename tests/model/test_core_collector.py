@@ -31,16 +31,6 @@ def test_all_are_written_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "cards").read_bytes() == noise.tobytes()
 
 
-@pytest.mark.parametrize("first", [0, 3, WRAP - 50])
-def test_a_sample_is_by_number(tmp_path: Path, first: int) -> None:
-    cards = postcards(numbered(list(range(first, first + 100))))
-    stats = collect(tmp_path / "cards", CollectorConfig(mode="sample", one_in=7), cards)
-    kept = np.fromfile(tmp_path / "cards", POSTCARD)["lane_seq"]
-    expected = [n % WRAP for n in range(first, first + 100) if n % WRAP % 7 == 0]
-    assert list(kept) == expected
-    assert stats == CollectorStats(seen=100, written=len(expected), gaps=0, error=0)
-
-
 @given(st.integers(0, WRAP - 1), st.lists(st.integers(0, 5), min_size=1, max_size=50))
 def test_gaps_are_counted_over_the_wrap(first: int, missing: list[int]) -> None:
     numbers = list(first + np.cumsum([n + 1 for n in missing]))
@@ -51,11 +41,8 @@ def test_gaps_are_counted_over_the_wrap(first: int, missing: list[int]) -> None:
 
 def test_gaps_are_counted_whatever_is_kept(tmp_path: Path) -> None:
     cards = postcards(numbered([0, 1, 5, 6, 10]))
-    for config in (
-        CollectorConfig(mode="sample", one_in=2),
-        CollectorConfig(mode="bins", bin_ns=1000, n_flows=1),
-    ):
-        assert collect(tmp_path / config.mode, config, cards).gaps == 6
+    config = CollectorConfig(mode="bins", bin_ns=1000, n_flows=1)
+    assert collect(tmp_path / "bins", config, cards).gaps == 6
 
 
 def test_bins_are_written(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@
 
 static const char *const mode_names[] = {
 	[COLLECT_ALL] = "all",
-	[COLLECT_SAMPLE] = "sample",
 	[COLLECT_BINS] = "bins",
 	NULL,
 };
@@ -29,7 +28,6 @@ static const struct json_field telemetry_fields[] = {
 	FIELD("lane", lane, as_lane),
 	FIELD("mode", config.mode, as_choice, .choices = mode_names),
 	FIELD("path", path, as_text),
-	FIELD("n", config.one_in, as_number, .min = 1, .optional = true),
 	FIELD("bin_ns", config.bin_ns, as_number, .optional = true),
 	FIELD("overtaken_ns", config.overtaken_ns, as_number, .max = DURATION_NS_MAX,
 	      .optional = true),
@@ -58,7 +56,7 @@ read_request(struct commands *c, const struct json_place *place, const json_t *r
 	     struct telemetry_request *r)
 {
 	*r = (struct telemetry_request){
-		.config = {.one_in = 1, .start_ns = dataplane_now_ns(c->dp)},
+		.config.start_ns = dataplane_now_ns(c->dp),
 	};
 	if (json_fields_read(place, request, telemetry_fields, r) < 0)
 		return -1;

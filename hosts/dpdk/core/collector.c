@@ -95,10 +95,6 @@ collector_add(struct collector *c, const uint8_t *bytes)
 	case COLLECT_ALL:
 		write_record(c, bytes, postcard_size(bytes));
 		break;
-	case COLLECT_SAMPLE:
-		if (p.lane_seq % c->config.one_in == 0)
-			write_record(c, bytes, postcard_size(bytes));
-		break;
 	case COLLECT_BINS:
 		error = bins_add(c->bins, &p, write_bin, c);
 		if (error < 0)

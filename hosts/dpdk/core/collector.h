@@ -13,13 +13,11 @@
 
 enum collector_mode {
 	COLLECT_ALL,
-	COLLECT_SAMPLE,
 	COLLECT_BINS,
 };
 
 struct collector_config {
 	enum collector_mode mode;
-	uint32_t one_in;       /* COLLECT_SAMPLE: postcards whose lane_seq it divides */
 	uint64_t bin_ns;       /* COLLECT_BINS */
 	uint64_t start_ns;     /* COLLECT_BINS: no packet arrives earlier; not wrapped */
 	uint64_t overtaken_ns; /* COLLECT_BINS: as for bins_create() */

@@ -540,12 +540,11 @@ shim_bins_records(const struct shim_bins *b, size_t *n)
 }
 
 struct collector *
-shim_collector_open(const char *path, uint32_t mode, uint32_t one_in, uint64_t bin_ns,
-		    uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+shim_collector_open(const char *path, uint32_t mode, uint64_t bin_ns, uint64_t start_ns,
+		    uint32_t first_flow, uint32_t n_flows)
 {
 	struct collector_config config = {
 		.mode = (enum collector_mode)mode,
-		.one_in = one_in,
 		.bin_ns = bin_ns,
 		.start_ns = start_ns,
 		.first_flow = first_flow,
