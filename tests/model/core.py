@@ -108,7 +108,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "bins_records": (c_void_p, [c_void_p, c_void_p]),
     "collector_open": (
         c_void_p,
-        [c_char_p, c_uint32, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32],
+        [c_char_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32],
     ),
     "collector_add": (None, [c_void_p, c_char_p, c_size_t]),
     "collector_close": (None, [c_void_p, c_void_p]),
