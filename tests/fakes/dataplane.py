@@ -22,7 +22,7 @@ from typing import Any
 from nashbed.controlplane.contract.records import POSTCARD
 from nashbed.controlplane.contract.shared import CONSTANTS
 from tests.fakes.disturbances import disturbances, pauses
-from tests.fakes.traffic import postcards, registers
+from tests.fakes.traffic import binned, postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
 CONFIG_KEYS = {
@@ -263,7 +263,8 @@ class FakeDataPlane:
             raw = raw[[i for i in range(len(raw)) if i != 100]]
         if FAULT == "other_flags":
             raw["tcp_flags"][100] ^= 0x08
-        raw.tofile(recording["path"])
+        is_binned = recording["mode"] == "bins"
+        (binned(raw, recording["bin_ns"]) if is_binned else raw).tofile(recording["path"])
         lost = 1 if FAULT == "full_ring" else 0
         totals = {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
         return {"totals": totals}

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.contract.records import BIN, POSTCARD
 
 if TYPE_CHECKING:  # it imports far more than the fakes, which start hundreds of times, need
     from nashbed.controlplane.validity.postcard_evidence import Sightings
@@ -96,6 +96,20 @@ def encode(lane: int, first_flow: int, rows: list[tuple[Packet, int, int, int]])
             packet.seq, number, packet.payload, packet.flags, 0,
         )  # fmt: skip
     return raw
+
+
+def binned(cards: np.ndarray, bin_ns: int) -> np.ndarray:
+    """Time bins of postcards: what departed and was dropped of each flow; no occupancy."""
+    dequeue = cards["dequeue_high"].astype(np.int64) << 32 | cards["dequeue_low"]
+    rows: dict[tuple[int, int], np.void] = {}
+    for card, number in zip(cards, (dequeue // bin_ns).tolist(), strict=True):
+        key = number % 2**32, int(card["flow"])
+        row = rows.setdefault(key, np.zeros((), BIN)[()])
+        what = "dropped" if card["kind"] else "departed"
+        row[f"{what}_packets"] += 1
+        row[f"{what}_bytes"] += card["packet_bytes"]
+        row["bin"], row["flow"] = key
+    return np.array(list(rows.values()), BIN)
 
 
 def registers(flows: int) -> dict[str, list[int]]:
