@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import burst, spaced, tcp, tcp_key, udp, udp_key
 from tests.conformance.target import Packet, Target, needs
@@ -63,6 +64,7 @@ def test_delay_histogram_at_the_edges_of_its_bins(run: Run, target: Target) -> N
     assert outcome.histogram == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_last_bin_takes_everything_beyond(run: Run, target: Target) -> None:
     needs(target, target.capabilities.exact_times, "times are not exact")
     bins = target.capabilities.histogram_bins

@@ -20,6 +20,7 @@ def test_every_size(run: Run) -> None:
     assert list(outcome.postcards["payload_bytes"]) == list(range(6, 1461))
 
 
+@pytest.mark.slow
 def test_udp_of_many_sizes(run: Run, target: Target) -> None:
     """Each of the short ones, which are padded, and some of the others."""
     sizes = [*range(max(42, target.capabilities.shortest_frame), 130), *range(130, 1515, 29), 1514]

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP
 from tests.conformance.packets import TCP_HEADERS, tcp
 
 
+@pytest.mark.slow
 @given(
     flow=st.integers(0, 2000),
     size=st.integers(TCP_HEADERS, 1514),

@@ -77,6 +77,7 @@ def test_the_packet_limit(run: Run, target: Target) -> None:
     assert dropped_of(outcome) == [4, 5]
 
 
+@pytest.mark.slow
 def test_the_cell_limit_counts_whole_cells(run: Run, target: Target) -> None:
     needs(target, "cells" in target.capabilities.limit_units, "no limit in cells")
     # 80 bytes a cell: 1, 1, 2, 19, 2 cells; 25 is met, one cell more is not.

@@ -298,6 +298,7 @@ def test_the_flags_of_a_packet_say_more_of_its_fcs_than_its_interface(tmp_path: 
     assert sizes(tmp_path, capture) == [1000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [60, 61, 64, 68])
 def test_padding_to_ethernets_minimum_was_sent(tmp_path: Path, size: int) -> None:
     """A tag may be put in behind it, so that the frame is 4 bytes longer; the rest is a trailer."""

@@ -82,6 +82,7 @@ def test_a_deep_queue_finds_its_memory(tmp_path: Path, size: int) -> None:
         assert made.end() == ""
 
 
+@pytest.mark.slow
 def test_another_driver_is_refused(tmp_path: Path) -> None:
     ports = {name: {"driver": "tap", "iface": name} for name in ("senders", "receivers")}
     with (

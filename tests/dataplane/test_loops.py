@@ -126,6 +126,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return run(tmp_path_factory.mktemp("alone"), 1)
 
 
+@pytest.mark.slow
 def test_the_traffic_fills_every_queue(alone: Result) -> None:
     """Else equal results would say little."""
     for cards in alone.postcards:
@@ -135,6 +136,7 @@ def test_the_traffic_fills_every_queue(alone: Result) -> None:
     assert all(alone.returned)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", [2, 5])
 def test_every_lane_has_the_same_results(tmp_path: Path, alone: Result, loops: int) -> None:
     spread = run(tmp_path, loops)

@@ -137,6 +137,7 @@ def random_frames(seed: int, n: int) -> list[tuple[int, bytes]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", ["system", "queue"])
 @pytest.mark.parametrize("scheduler", ["drr", "strict_priority"])
 def test_postcards_add_up(tmp_path: Path, scheduler: str, counts: str) -> None:

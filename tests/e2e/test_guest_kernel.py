@@ -132,6 +132,7 @@ def _killed_holder(folder: Path, number: signal.Signals, after_s: float) -> str:
     return scratch
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_guests_kernel_is_reported(session: GuestSession) -> None:
     kernel = guests.boot(session)
     # What the guest's first process runs in is gone: it ends with it, and the kernel panics.

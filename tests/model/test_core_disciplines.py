@@ -82,6 +82,7 @@ def drain(tm: TrafficManager, now_ns: int) -> list[Queued]:
     return out
 
 
+@pytest.mark.slow
 @given(lanes(), LOADS)
 def test_every_packet_comes_out_once_and_in_order(lane: Lane, packets: list[Packet]) -> None:
     refused, out = run(lane, packets)

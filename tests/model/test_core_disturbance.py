@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.shared import CONSTANTS
@@ -30,6 +31,7 @@ PREFIXES = {
 }
 
 
+@pytest.mark.slow
 @given(NOTES)
 def test_counts_sums_and_maxima_of_every_bin(notes: list[tuple[str, int, int]]) -> None:
     disturbance = Disturbance(EPOCH)

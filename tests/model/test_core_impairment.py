@@ -64,6 +64,7 @@ def run(
     return out, expected
 
 
+@pytest.mark.slow
 @given(impairments(), GAPS, SHARE)
 def test_every_packet_comes_once_and_when_the_model_says(
     impaired: Impaired, gaps: list[tuple[int, int]], loss_ppb: int
@@ -81,6 +82,7 @@ def test_nothing_overtakes_where_no_reordering_is_asked_for(
     assert [packet for _, packet in out] == sorted(packet for _, packet in out)
 
 
+@pytest.mark.slow
 @given(impairments(), GAPS)
 def test_what_is_not_late_keeps_its_order(impaired: Impaired, gaps: list[tuple[int, int]]) -> None:
     out, expected = run(impaired, gaps)

@@ -105,6 +105,7 @@ PACKETS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(CASES), PACKETS, st.integers(1, 4))
 def test_whatever_comes(
     case: tuple[str, dict[str, Any], Make], given: list[tuple[int, int, int]], times: int

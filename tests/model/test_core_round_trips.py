@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.core import Cause, RoundTrips
@@ -144,6 +145,7 @@ def test_where_the_cause_is_not_known_what_left_last_stands_for_it() -> None:
     assert trips.cause(FLOW, 2 * MSS, 1_020_000) == Cause(9, None)
 
 
+@pytest.mark.slow
 @given(
     frames=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**7)), max_size=100),
     skipped=st.sets(st.integers(0, 99)),

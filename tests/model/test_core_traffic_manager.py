@@ -48,6 +48,7 @@ def outcome(taken: bool, queued: Queued, left: dict[int, Queued]) -> Outcome:
     return Outcome(not taken, queued.queue_bytes, end.dequeue_ns)
 
 
+@pytest.mark.slow
 @given(ARRIVALS)
 def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> None:
     tm, now_ns = make(), 0
@@ -83,6 +84,7 @@ TRAINS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(TRAINS)
 def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[int]]]) -> None:
     tm, now_ns, packets = make(), 0, 0

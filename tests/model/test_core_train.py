@@ -49,6 +49,7 @@ def by_core(frames: list[Frame]) -> list[list[Frame]]:
     return made
 
 
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=120))
 def test_trains_are_those_of_the_rules(steps: list[tuple[int, int, int, int, int, int]]) -> None:
     frames = frames_of(steps)

@@ -337,6 +337,7 @@ def test_where_no_train_is_possible_frames_and_trains_are_the_same(tmp_path: Pat
     assert made[0].departures == made[1].departures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_the_same_bytes_every_time(tmp_path: Path, pipeline: str) -> None:
     capture = records_capture(random_arrivals(seed=4, n=5_000, mean_gap_ns=80_000))

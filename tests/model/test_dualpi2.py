@@ -82,6 +82,7 @@ def test_it_is_the_plain_one(rows: list[tuple[int, int, int]], seed: int) -> Non
     assert ours(arrivals, seed) == plain(arrivals, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "scalable"), [(0.9, 0.5), (1.3, 0.0), (1.3, 1.0), (2.0, 0.5), (2.0, 1.0)]
 )

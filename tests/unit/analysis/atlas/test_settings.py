@@ -90,6 +90,7 @@ def test_outside_the_map() -> None:
     assert place_settings(plane("buffer=1..9bdp"), [SETTING]) == []
 
 
+@pytest.mark.slow
 def test_the_settings_of_a_run(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path / "run")
     (equilibria,) = equilibria_of_run(run_dir)

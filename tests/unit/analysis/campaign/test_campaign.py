@@ -108,6 +108,7 @@ def test_intervals_are_closed_or_every_mix_of_a_side_is_measured(crossing, noise
         assert not right or set(range(here + 1, 50)) <= set(own.leads)
 
 
+@pytest.mark.slow
 def test_closed_intervals_take_few_mixes(record_property) -> None:
     taken = []
     for seed, crossing in enumerate(np.linspace(10, 40, 60)):

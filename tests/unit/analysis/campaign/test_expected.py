@@ -21,6 +21,7 @@ def planned() -> Plan:
     return plan_run(load_scenario(PANEL), bed, adaptive.expect)
 
 
+@pytest.mark.slow
 def test_a_setting_of_the_panel_takes_six_to_nine_mixes(planned: Plan) -> None:
     assert planned.expected_mixes is not None
     assert 6 <= planned.expected_mixes <= 10

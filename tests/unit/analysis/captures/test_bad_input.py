@@ -128,6 +128,7 @@ def test_unknown_format_and_missing_file(tmp: Path) -> None:
         TimestampSource(tmp / "none")
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(name=st.sampled_from(sorted(GOOD)), data=st.data())
 def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:

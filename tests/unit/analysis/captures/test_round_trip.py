@@ -63,6 +63,7 @@ def test_exablaze(tmp: Path, times, device, port, fcs, new_fcs) -> None:
     assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(times=below(10**9 * 2**24), new_fcs=NEW_FCS, shape=st.integers(0, 5), fcs=FCS)
 def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
@@ -91,6 +92,7 @@ def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
     assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(times=below(10**12), device=BYTE, port=BYTE, own_fcs=st.booleans(), last=U32)
 def test_expcap(tmp: Path, times, device, port, own_fcs, last) -> None:
@@ -103,6 +105,7 @@ def test_expcap(tmp: Path, times, device, port, own_fcs, last) -> None:
     assert set(got.marks.tolist()) == {int(Mark.OVERFLOW) if lost else 0}
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(times=below(2**32), extensions=st.integers(0, 3), port=st.integers(0, 3))
 def test_erf(tmp: Path, times, extensions, port) -> None:

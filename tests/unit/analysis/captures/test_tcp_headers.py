@@ -157,6 +157,7 @@ def test_random_frames_are_passed_over_or_read(data: bytes) -> None:
     parse_frame(frame()[:34] + data, 0)
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "bbr.pcap", tmp_path / "rtt.png"
     path.write_bytes(pcap(FRAMES))

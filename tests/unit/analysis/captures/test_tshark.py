@@ -95,6 +95,7 @@ def test_metamako(tmp_path: Path, rng: random.Random, new_fcs: bytes) -> None:
         assert bool(mark & Mark.DEGRADED) == bool(int(theirs[5], 0) & 0x10)
 
 
+@pytest.mark.slow
 def test_erf(tmp_path: Path, rng: random.Random) -> None:
     path = tmp_path / "c.erf"
     records = [
@@ -117,6 +118,7 @@ def test_erf(tmp_path: Path, rng: random.Random) -> None:
 RESOLUTIONS = (None, 3, 6, 9, 0x80 | 10, 0x80 | 20, 0x80 | 30)
 
 
+@pytest.mark.slow
 def test_pcapng(tmp_path: Path, rng: random.Random) -> None:
     """An interface of each resolution, and packets of each in turn."""
     path = tmp_path / "c.pcapng"
@@ -137,6 +139,7 @@ def test_pcapng(tmp_path: Path, rng: random.Random) -> None:
         assert theirs == f"{s}.{fraction * 10**9 // units[0]:09d}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("magic", "digits"), [(0xA1B2C3D4, 6), (0xA1B23C4D, 9)])
 def test_pcap(tmp_path: Path, rng: random.Random, magic: int, digits: int) -> None:
     path = tmp_path / "c.pcap"

@@ -127,6 +127,7 @@ def data_departures(trial: SealedTrial) -> int:
     return int(np.count_nonzero((table["kind"] == 0) & (table["payload_bytes"] > 0)))
 
 
+@pytest.mark.slow
 def test_software_taps(run_copy: Path) -> None:
     """The hosts see each packet 50 us after it left; the delay line before the queue is known."""
     trial = captured(run_copy, SOFTWARE)

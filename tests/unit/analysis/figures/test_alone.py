@@ -100,6 +100,7 @@ def by_rate(setting: Setting, strategy: str, second: int) -> float:
     return setting.rate_bps * (0.9 if (strategy == "bbr") == wins else 0.5)
 
 
+@pytest.mark.slow
 def test_nodes_and_colours() -> None:
     figure = draw_decision_tree(made(RATES, by_rate, factors=(1.0, 1.001)))
     assert figure is not None

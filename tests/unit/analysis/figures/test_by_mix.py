@@ -204,6 +204,7 @@ def test_every_mix_as_a_share_of_the_link() -> None:
     assert found[0].y.title == "goodput of all bbr flows\n(% of the link rate)"
 
 
+@pytest.mark.slow
 def test_fair_share_and_equilibria() -> None:
     for panel, best in zip(panels(by_buffer({})), BEST.values(), strict=True):
         assert points(panel["fair share of the rate"]) == ([0, 10], [0, 100])
@@ -270,6 +271,7 @@ def test_repetitions_have_error_bars() -> None:
     assert half == pytest.approx(12.706 * 0.1 * one / 2, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_other_runs_have_none() -> None:
     assert by_buffer({"sweep": {**FIVE["sweep"], "mixes": [2, 5]}}) is None
     assert by_buffer({"strategies": ["cubic", "bbr", "reno"]}) is None

@@ -53,6 +53,7 @@ def test_published_equilibria_are_crosses() -> None:
     assert crosses.look["marker"] == "x"
 
 
+@pytest.mark.slow
 def test_an_interval_is_a_bar_and_dotted_where_it_is_open() -> None:
     closed = row(5, 11, low=9, high=12, closed=True)
     assert bars(panels(plate(closed))[0]) == [([11, 9], "-"), ([11, 12], "-")]

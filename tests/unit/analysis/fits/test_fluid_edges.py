@@ -42,6 +42,7 @@ def beyond() -> Beyond:
     return Beyond(mixes, [other, FITTED, left], off)
 
 
+@pytest.mark.slow
 def test_the_best_points(beyond: Beyond) -> None:
     # The first of seven panels of 49 mixes: (6/7) 0.02 and (1/7) 0.1 + (6/7) 0.01.
     (best, error), (_, second) = beyond.best(2)

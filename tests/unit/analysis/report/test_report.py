@@ -78,6 +78,7 @@ def test_summary_rows(whole_run: Path) -> None:
     assert rows[2]["mix"] == "2 cubic + 2 bbr"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_a_run_in_virtual_time_says_what_repeats_it(tmp_path: Path) -> None:
     run = one_mix(tmp_path)
@@ -91,6 +92,7 @@ def test_a_run_in_virtual_time_says_what_repeats_it(tmp_path: Path) -> None:
     assert "cd" * 32 in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_a_cca_of_a_file_says_which(run_copy: Path) -> None:
     facts = {"source": "hosts/cc/bbr3.c", "shipped": True, "digest": "cd" * 32}
@@ -148,6 +150,7 @@ ACCEPTANCE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_acceptance(tmp_path: Path) -> None:
     results = summarise(write_run(tmp_path / "run", acceptance=ACCEPTANCE)).acceptance
     assert [r.passed for r in results][:4] == [True, False, True, False]

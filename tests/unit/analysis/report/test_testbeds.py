@@ -46,6 +46,7 @@ def two_labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_the_page_has_a_section(two_labs: Path, tmp_path: Path) -> None:
     page = build_report(two_labs, PAGE, tmp_path / "report")
@@ -76,6 +77,7 @@ def test_the_export_says_where_each_trial_ran(two_labs: Path, tmp_path: Path) ->
     assert sum(",west,host-of-west," in row for row in rows) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_a_run_on_one_testbed_has_no_such_section(whole_run: Path, tmp_path: Path) -> None:
     page = build_report(whole_run, PAGE, tmp_path / "report")

@@ -202,6 +202,7 @@ def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -
     assert [each["setting"] for each in answer["share_summary"]] == ["b1bdp", "b2bdp"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_export(whole_run: Path, tmp_path: Path, form: str) -> None:
     rows = open_run(whole_run).export(tmp_path / "out", form, ("goodput",))

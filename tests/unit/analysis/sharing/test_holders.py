@@ -104,6 +104,7 @@ def test_drops_outside_of_the_window_do_not_count() -> None:
     assert sums.blame().packets.sum(axis=1).tolist() == [1, 0]
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10**6),
     st.sampled_from([sharing, dynamic(1.0), dynamic(0.25)]),

@@ -166,6 +166,7 @@ def test_a_bound_on_bursts(measures: RunMeasures) -> None:
         assert value >= low
 
 
+@pytest.mark.slow
 def test_the_page_has_a_section(
     shared_run: Path, tmp_path: Path, unsaved_figures: list[str]
 ) -> None:

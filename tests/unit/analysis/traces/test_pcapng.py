@@ -37,6 +37,7 @@ def exact_ns(text: str) -> int:
     return int(seconds) * 10**9 + int(part.ljust(9, "0"))
 
 
+@pytest.mark.slow
 def test_tshark_sees_what_the_postcards_say(whole: Selection, tmp_path: Path) -> None:
     need_program("tshark")
     path = tmp_path / "packets.pcapng"

@@ -83,6 +83,7 @@ def missed(certificate: Certificate) -> set[str]:
     return {check.name for check in certificate.checks if not check.passed}
 
 
+@pytest.mark.slow
 def test_a_true_path_passes_every_check(calibrate: Calibrate, tmp_path: Path) -> None:
     certificate = calibrate()
     assert missed(certificate) == set()
@@ -95,6 +96,7 @@ def test_a_true_path_passes_every_check(calibrate: Calibrate, tmp_path: Path) ->
     assert read_document(tmp_path / "c.json", Certificate, "") == certificate
 
 
+@pytest.mark.slow
 def test_the_capacity_goes_into_the_certificate(
     bed: Loaded[Testbed], tmp_path: Path, world_of: Any
 ) -> None:
@@ -124,6 +126,7 @@ def test_the_capacity_goes_into_the_certificate(
     assert read_document(tmp_path / "c.json", Certificate, "") == certificate
 
 
+@pytest.mark.slow
 def test_the_numbers_are_what_the_path_is(calibrate: Calibrate) -> None:
     checks = {(c.name, c.setting): c for c in calibrate().checks}
     # The path adds 15 us to a round trip; its queue sends at exactly the applied rate.
@@ -163,6 +166,7 @@ def test_each_lie_is_found(calibrate: Calibrate, faults: Faults, found: set[str]
         assert missed(certificate) == found
 
 
+@pytest.mark.slow
 def test_a_switch_without_a_standstill_is_no_lie(calibrate: Calibrate) -> None:
     assert "drop_point" not in missed(calibrate(Faults(first_leaves=True)))
 
@@ -231,6 +235,7 @@ def test_a_rate_beyond_the_target_is_refused(bed: Loaded[Testbed]) -> None:
         make_settings(bed.model, can, rates=(Rate(2 * 10**9),))
 
 
+@pytest.mark.slow
 def test_the_certificate_is_plain_json(calibrate: Calibrate, tmp_path: Path) -> None:
     calibrate()
     told = json.loads((tmp_path / "c.json").read_text())

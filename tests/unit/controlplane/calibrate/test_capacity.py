@@ -196,6 +196,7 @@ def test_what_load_does_to_shares() -> None:
     assert LaneCount(12, 600 * MBIT, ()).shares() is None
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     presses = iter([True])
 

@@ -111,6 +111,7 @@ def test_validate(capsys: Capture) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_plan(capsys: Capture) -> None:
     assert run(["plan", QUICKSTART]) == 0
     text = capsys.readouterr().out
@@ -196,6 +197,7 @@ def test_without_root_time_is_virtual_unless_a_testbed_is_named(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_testbed_is_a_path_or_a_name(capsys: Capture) -> None:
     path = str(ROOT / "configs" / "testbeds" / "virtual.yaml")
     for testbed in ("virtual", path):

@@ -168,6 +168,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_what_a_signal_interrupts_is_written_once() -> None:
     """It comes once the line can be read: nine times in ten before the write has returned."""
     for _ in range(5):

@@ -315,6 +315,7 @@ def test_a_testbed_is_free_for_another_run_at_once(
         each.bury()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_before_a_run_begins_is_said_in_a_line(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

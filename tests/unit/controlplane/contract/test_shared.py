@@ -220,6 +220,7 @@ def test_every_constant_is_of_its_type() -> None:
         assert type(value) is (str if name.endswith(("_file", "_network")) else int), name
 
 
+@pytest.mark.slow
 def test_python_writes_no_text_of_the_file_again() -> None:
     texts = {value for value in vars(CONSTANTS).values() if isinstance(value, str)}
     texts |= {name for p in PROGRAMS.values() for name in p.registers.values() if "." in name}

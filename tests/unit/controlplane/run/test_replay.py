@@ -58,6 +58,7 @@ def test_tables_and_summary(
     assert words.startswith(f"{PACKETS} packets, {summary['departed']} departed")
 
 
+@pytest.mark.slow
 def test_the_same_bytes_every_time(files: tuple[Path, Path, Path]) -> None:
     capture, scenario, out = files
     contents = []
@@ -119,6 +120,7 @@ ARP = not_looked_at(make(Flow(0), 60), "not_ip").data
 ICMP = not_looked_at(make(Flow(0), 100), "other_protocol").data
 
 
+@pytest.mark.slow
 def test_what_is_not_looked_at_is_a_line_and_in_the_json(
     files: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

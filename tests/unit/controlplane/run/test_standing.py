@@ -153,6 +153,7 @@ def test_a_damaged_one_is_refused(bed: Loaded[Testbed]) -> None:
         standing(bed)
 
 
+@pytest.mark.slow
 def test_plan_says_where_the_testbed_stands(
     bed: Loaded[Testbed], certify: Certify, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

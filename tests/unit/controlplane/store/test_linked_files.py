@@ -53,6 +53,7 @@ def test_where_a_trial_ran_is_not_compared(linked: Path, whole_run: Path, tmp_pa
     assert compare_trials(digested(trial, RAN_ON), here).equal
 
 
+@pytest.mark.slow
 def test_a_run_without_its_shared_folder_says_what_is_missing(
     linked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,6 +166,7 @@ def fed(link: LinkBusy, rows: list[tuple[int, int, int]], at_once: int) -> LinkB
     return link
 
 
+@pytest.mark.slow
 @given(PACKETS, st.data(), st.sampled_from([0, 1514]), st.integers(1, 20))
 def test_late_sight_of_a_schedule_is_within_the_tolerance(
     arrivals: list[tuple[int, int]], data: st.DataObject, slot: int, at_once: int

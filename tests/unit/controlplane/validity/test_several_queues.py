@@ -133,6 +133,7 @@ def test_every_packet_met_what_its_postcards_say(
     assert depths.checked == int(np.count_nonzero(~batch.dropped))
 
 
+@pytest.mark.slow
 @given(ARRIVALS, st.booleans(), st.data())
 def test_a_wrong_byte_is_seen(
     arrivals: list[tuple[int, int, int]], counts_sent: bool, data: st.DataObject
@@ -177,6 +178,7 @@ def test_queues_may_differ_by_the_targets_tolerance(tolerance: int | None, wrong
     assert depths.wrong == wrong
 
 
+@pytest.mark.slow
 @given(ARRIVALS, st.integers(1, 8), st.integers(1, 20))
 def test_the_memory_is_judged_piece_by_piece_or_not_at_all(
     arrivals: list[tuple[int, int, int]], piece: int, kept: int

@@ -110,6 +110,7 @@ def test_probe_rtt_every_five_seconds_with_half_a_bdp() -> None:
         assert min(sample.queue_bytes for sample in one.samples) == 0
 
 
+@pytest.mark.slow
 def test_it_estimates_the_path() -> None:
     steady = [one for one in record() if one.time_ns > 10e9]
     payload_bps = PATH.mbps * 1e6 * MSS_BYTES / 1514

@@ -46,6 +46,7 @@ def test_one_flow_fills_the_link(cca: str, mbps: float, rtt_ms: float) -> None:
     assert run.utilisation > 0.98
 
 
+@pytest.mark.slow
 def test_paces_at_twice_the_window_in_a_round_trip() -> None:
     for sample in record()[5000:]:
         bytes_in_round = sample.pacing_bps / 8 * sample.min_rtt_us / 1e6
@@ -149,6 +150,7 @@ def test_a_queue_too_short_for_all_does_not_make_them_lose_without_end() -> None
     assert min(flow.mbps for flow in run.flows) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", [1, 5, 9])
 def test_mvfst_is_above_cubic_at_every_mix(flows: int) -> None:
     """With delta = 0.05, 20 packets of each flow wait, ten times as many as with 0.5."""

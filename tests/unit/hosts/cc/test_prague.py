@@ -91,6 +91,7 @@ def test_it_grows_as_a_flow_of_25_ms_after_500_rounds() -> None:
     assert segments_in_a_second(late) == pytest.approx(rtt_s / VIRTUAL_RTT_S**2, rel=0.15)
 
 
+@pytest.mark.slow
 def test_alpha_is_the_share_of_marked_segments() -> None:
     run = simulate(PATH, ["prague"], seconds=60, warmup_s=20, sample_ms=5)
     share = run.marks / sum(flow.sent for flow in run.flows)
@@ -103,6 +104,7 @@ def test_two_flows_share() -> None:
     assert max(rates) < 1.2 * min(rates)
 
 
+@pytest.mark.slow
 def test_losses_halve_it_as_reno() -> None:
     """Nothing is marked: without ECN it is Reno, and so are its losses with ECN."""
     run = simulate(SimPath(50, 20, buffer_bdp=1), ["prague"], seconds=60, sample_ms=5)

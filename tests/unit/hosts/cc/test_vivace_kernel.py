@@ -79,6 +79,7 @@ def test_moves_go_on_upwards_only() -> None:
             assert b.bw >= a.bw
 
 
+@pytest.mark.slow
 def test_it_takes_more_from_cubic_than_the_papers_does() -> None:
     """The authors' module took 32 and 93 % with 1 and 5 of 10 (100 Mbit/s, 40 ms, 2 BDP)."""
     for flows, least in ((1, 0.25), (5, 0.88)):

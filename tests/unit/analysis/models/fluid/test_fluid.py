@@ -130,6 +130,7 @@ def test_two_like_kinds_share_evenly() -> None:
         assert first / second == pytest.approx(1, abs=0.15)
 
 
+@pytest.mark.slow
 def test_a_short_base_rtt_helps_cubic_and_a_long_one_bbr() -> None:
     """Mishra 2022, figure 10: at the equilibrium CUBIC is on the shortest base RTTs."""
     ratio = {}

@@ -66,6 +66,7 @@ def test_what_is_wrong(fates: list[Fate], limit: int, check: str, said: str) -> 
     assert judged(fates, limit)[check] == said
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 3), st.integers(60, 1514)), max_size=60)
 )

@@ -52,6 +52,7 @@ def test_a_crash_is_the_files_fault(tmp_path: Path) -> None:
         simulate(PATH, [shared(tmp_path, crash)])
 
 
+@pytest.mark.slow
 def test_a_loop_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cc_simulator, "TIMEOUT_S", 0.5)
     loop = "\tfor (volatile u32 i = 0; i < 2; i = 0)\n\t\t;\n"

@@ -48,6 +48,7 @@ def test_events_come_at_their_virtual_times(session: GuestSession, start: Start)
     assert session.clock.now_ns() == BOOT_NS + 5 + NS + 7
 
 
+@pytest.mark.slow
 def test_minutes_take_no_time(session: GuestSession, start: Start) -> None:
     process = start(session, says(300 * NS, "done"), ends(1))
     began = time.monotonic()

@@ -93,6 +93,7 @@ def test_only_cores_that_this_process_may_use(folder: Path) -> None:
         assert (only.claim(), other.claim()) == (7, 3)
 
 
+@pytest.mark.slow
 def test_two_that_claim_at_once_do_not_share(folder: Path) -> None:
     with claimers(folder, 8, set(range(8))) as made:
         found: list[int | None] = []

@@ -139,6 +139,7 @@ def test_a_build_beside_another_keeps_what_is_there(tmp_path: Path, empty_cache:
     assert left_in(empty_cache) == [f"6.1.7-{kernel.digest[:12]}"]
 
 
+@pytest.mark.slow
 def test_a_damaged_kernel_is_built_again(tmp_path: Path) -> None:
     tree = make_tree(tmp_path / "t", (6, 1))
     build(tree)

@@ -36,6 +36,7 @@ def more_bytes(how: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's malloc")
 def test_freed_memory_goes_back() -> None:
     assert more_bytes("lean") < 20_000_000 < more_bytes("usual")
