@@ -91,7 +91,7 @@ docs: test-venv ## make the documentation, build/docs/index.html (1 min)
 ##@ Change nashbed
 
 .PHONY: check
-check: test-packages test-venv ## linters, types, format, quick tests (no root; 5 min; CHANGED=1: what changed)
+check: test-packages test-venv ## linters, types, format, quick tests (no root; 3 min; CHANGED=1: what changed)
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target test-build check-style WERROR=1
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests
 
