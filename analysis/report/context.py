@@ -141,13 +141,12 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
 def _headline(findings: Findings, equilibria: SettingEquilibria) -> JsonObject:
     """The equilibrium of a setting, and a sentence for each thing to know of that."""
     headline = equilibria.headline()
-    pairs = equilibria.pairs if equilibria.lists_pairs else ()
+    games = equilibria.pairs if equilibria.lists_pairs else ()
+    pairs = [(pair.game, pair.headline()) for pair in games]
     return {
         "setting": _setting_name(findings.summary.measures, equilibria.setting),
         "mix": headline.claim,
-        "pairs": [
-            (pair.game, pair.headline().claim, " ".join(pair.headline().facts())) for pair in pairs
-        ],
+        "pairs": [(game, told.claim, " ".join(told.facts())) for game, told in pairs],
         "facts": [
             *headline.facts(),
             *_near(equilibria),

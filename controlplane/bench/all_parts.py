@@ -18,7 +18,7 @@ from .startup import nashbed_command
 
 PARTS = ("startup", "replay", "virtual", "cluster", "lanes", "analysis")
 
-IN_REAL_TIME = ("lanes",)
+IN_REAL_TIME = "lanes"
 
 
 class PartAnswer(ContractModel, extra="ignore"):
@@ -52,7 +52,7 @@ def words_of(parts: Sequence[str], wait: bool = False) -> list[tuple[str, ...]]:
     unknown = set(parts) - set(PARTS)
     if unknown:
         raise ConfigError(f"--part {min(unknown)}: must be one of {', '.join(PARTS)}")
-    options = dict.fromkeys(IN_REAL_TIME, ("--wait",)) if wait else {}
+    options = {IN_REAL_TIME: ("--wait",)} if wait else {}
     return [(part, *options.get(part, ())) for part in PARTS if part in (parts or PARTS)]
 
 
