@@ -15,6 +15,7 @@ from nashbed.controlplane.store.postcards import BINS, POSTCARDS
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
+from ..align.course import course_of, steps
 from ..align.load import load_flows
 from ..errors import NotMeasuredError
 from ..figures.style import colour_of
@@ -138,6 +139,10 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
     order = np.argsort(flows["flow"])
     strategies = list(run.scenario.strategies)
     names = [str(name) for name in flows["cc"][order]]
+    course = course_of(record, run.scenario) or steps(
+        record.applied.rate_bps, (), record.duration_ns
+    )
+    instants = np.flatnonzero(np.diff(course.t_ns, prepend=-1) > 0)
     return {
         "id": trial.id,
         "valid": record.valid,
@@ -147,6 +152,7 @@ def trial_facts(run: FinishedRun, trial: SealedTrial) -> JsonObject:
         "duration_ns": record.duration_ns,
         "window_ns": list(record.window_ns),
         "rate_bps": record.applied.rate_bps,
+        "link": {"t_ns": course.t_ns[instants].tolist(), "bits": course.bits[instants].tolist()},
         "buffer_bytes": record.applied.buffer_bytes,
         "overhead_bytes": record.applied.overhead_bytes,
         "setting": trial.setting.label,

@@ -25,7 +25,7 @@ PAGE = {
     "": ("index.html", "text/html; charset=utf-8"),
     **{
         name: (name, "text/javascript; charset=utf-8")
-        for name in ("raster.js", "brush.js", "trial.js", "explorer.js")
+        for name in ("raster.js", "brush.js", "trial.js", "save.js", "explorer.js")
     },
     "explorer.css": ("explorer.css", "text/css; charset=utf-8"),
     "uPlot.iife.min.js": ("vendor/uPlot.iife.min.js", "text/javascript; charset=utf-8"),

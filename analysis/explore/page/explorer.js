@@ -3,7 +3,7 @@
 
 const STATE_COLOURS = {
   "open": "#8fa3b5", "next epoch": "#c3ced8", "disorder": "#c9b458", "CWR": "#b08d57", "slow start": "#6fb1a0",
-  "cruise": "#8fa3b5", "up": "#e08e45", "down": "#5a8fc7", "refill": "#e3c16f", "drain": "#8f6bb3",
+  "cruise": "#9ed3dc", "up": "#e08e45", "down": "#5a8fc7", "refill": "#e3c16f", "drain": "#8f6bb3",
   "startup": "#3fa37a", "recovery": "#d1495b", "loss": "#8b1e2d", "ProbeRTT": "#4a5be0",
 };
 const SENDER = {
@@ -75,13 +75,14 @@ function readView() {
     by: said.get("by") === "strategy" ? "strategy" : "flow",
     queue: said.get("queue") === "delay" ? "delay" : "bytes",
     show: said.get("show") in SENDER ? said.get("show") : "cwnd",
+    a: number("a"), b: number("b"),
     off: new Set((said.get("off") || "").split(",").filter(Boolean).map(Number)),
   };
 }
 function writeView(changes) {
   Object.assign(view, changes);
   const said = new URLSearchParams();
-  for (const name of ["trial", "with", "from", "to", "by", "queue", "show"])
+  for (const name of ["trial", "with", "from", "to", "by", "queue", "show", "a", "b"])
     if (view[name] !== null && view[name] !== undefined && view[name] !== "") said.set(name, view[name]);
   if (view.off.size) said.set("off", [...view.off].sort((a, b) => a - b).join(","));
   window.history.replaceState(null, "", `#${said}`);
@@ -160,12 +161,13 @@ function meanOf(mix, name) {
 function drawPayoffs(setting) {
   const place = document.querySelector(`.payoffs[data-setting="${CSS.escape(setting.label)}"]`);
   const measured = setting.mixes.filter((mix) => mix.trials.some((trial) => trial.counted));
-  if (run.strategies.length !== 2 || !measured.length) return;
-  const [first, second] = run.strategies;
-  const order = [...measured].sort((a, b) => a.flows[second] - b.flows[second]);
-  const data = [order.map((mix) => mix.flows[second]),
-    ...[first, second].map((name) => order.map((mix) => (mix.flows[name] ? meanOf(mix, name) / 1e6 : null)))];
-  const most = Math.max(...order.map((mix) => mix.flows[first] + mix.flows[second]));
+  if (!measured.length) return;
+  // Of two controls, a mix has a place on a line; of more, it has that of its row in the table.
+  const names = run.strategies, two = names.length === 2, second = names[1];
+  const order = two ? [...measured].sort((a, b) => a.flows[second] - b.flows[second]) : measured;
+  const at = (mix) => (two ? mix.flows[second] : setting.mixes.indexOf(mix) + 1);
+  const data = [order.map(at), ...names.map((name) => order.map((mix) => (mix.flows[name] ? meanOf(mix, name) / 1e6 : null)))];
+  const range = two ? [0, Math.max(...order.map((mix) => mix.flows[names[0]] + mix.flows[second]))] : [0.5, setting.mixes.length + 0.5];
   const ink = {stroke: css("--muted"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1}};
   place.replaceChildren(el("h3", {textContent: `Goodput of a flow by mix (Mbit/s)`}));
   const host = place.appendChild(el("div"));
@@ -176,10 +178,10 @@ function drawPayoffs(setting) {
   };
   const plot = new uPlot({
     width: Math.max(260, place.clientWidth), height: 220, legend: {show: false}, cursor: {drag: {x: false, y: false}},
-    scales: {x: {time: false, range: [0, most]}, y: {range: (_, low, high) => [0, (high || 1) * 1.1]}},
-    axes: [{...ink, label: `flows with ${second}`, labelSize: 20, size: 34}, {...ink, size: 46}],
-    series: [{}, ...[first, second].map((name, i) => ({stroke: run.colours[name], width: 2, dash: i ? [6, 4] : undefined,
-      points: {show: true, size: 8, fill: i ? css("--card") : run.colours[name]}}))],
+    scales: {x: {time: false, range}, y: {range: (_, low, high) => [0, (high || 1) * 1.1]}},
+    axes: [{...ink, label: two ? `flows with ${second}` : "row of the table", incrs: [1, 2, 5, 10, 20, 50, 100], labelSize: 20, size: 34}, {...ink, size: 46}],
+    series: [{}, ...names.map((name, i) => ({stroke: run.colours[name], width: two ? 2 : 0, dash: i ? [6, 4] : undefined,
+      points: {show: true, size: 8, fill: i % 2 ? css("--card") : run.colours[name], stroke: run.colours[name]}}))],
     hooks: {setCursor: [({cursor}) => choose(cursor.left >= 0 ? cursor.idx : -1)]},
   }, data, host);
   plot.over.addEventListener("click", () => {
@@ -189,10 +191,10 @@ function drawPayoffs(setting) {
   });
   order.forEach((mix, index) => {
     const row = rowOf(index);
-    row.onmouseenter = () => plot.setCursor({left: plot.valToPos(mix.flows[second], "x"), top: 0});
+    row.onmouseenter = () => plot.setCursor({left: plot.valToPos(at(mix), "x"), top: 0});
     row.onmouseleave = () => plot.setCursor({left: -10, top: -10});
   });
-  place.append(el("div", {className: "legend"}, ...[first, second].flatMap((name) => [el("span", {}, dot(run.colours[name]), ` ${name}`)])));
+  place.append(el("div", {className: "legend"}, ...names.map((name) => el("span", {}, dot(run.colours[name]), ` ${name}`))));
 }
 
 // A trial: panels on one axis of time; one column for each trial.
@@ -243,7 +245,7 @@ function fillFlows(facts) {
 
 function toggle(text, colour, flows, strategy) {
   const on = flows.some((flow) => !view.off.has(flow));
-  const button = el("button", {title: strategy ? `flow ${text}, ${strategy}` : text}, dot(colour), text);
+  const button = el("button", {onpointerenter: () => point(flows), onpointerleave: () => point(null), title: strategy ? `flow ${text}, ${strategy}` : text}, dot(colour), text);
   button.setAttribute("aria-pressed", on);
   button.onclick = () => {
     for (const flow of flows) on ? view.off.add(flow) : view.off.delete(flow);
@@ -257,11 +259,43 @@ function toggle(text, colour, flows, strategy) {
 function shade(flows, index) {
   const {strategy, colour} = flows[index];
   const before = flows.slice(0, index).filter((flow) => flow.strategy === strategy).length;
-  return before % 2 ? mixed(colour, 0.35) : colour;
+  // Multiples of the golden ratio: neighbours differ most, however many there are.
+  const share = before * 0.618034 % 1;
+  return before ? mixed(colour, share < 0.4 ? 0 : 255, share < 0.4 ? 0.55 - share : share * 0.75) : colour;
 }
-function mixed(colour, share) {
+function mixed(colour, other, share) {
   const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return `rgb(${parts.map((part) => Math.round(part + (255 - part) * share)).join(" ")})`;
+  return `rgb(${parts.map((part) => Math.round(part + (other - part) * share)).join(" ")})`;
+}
+
+// Flows under the pointer: all others are drawn faintly.
+let pointed = null;
+function point(flows) {
+  pointed = flows;
+  for (const column of columns) column.draw();
+}
+
+// Two cursors, A and B, which the totals are made between.
+let pointer = null;  // time under the pointer
+function setCursor(name, ns) {
+  if (ns !== null) writeView({[name]: Math.round(ns)});
+  tellCursors();
+  return Promise.all(columns.map((column) => { column.draw(); return column.loadTotals(); }));
+}
+function tellCursors() {
+  const said = ["a", "b"].filter((name) => view[name] !== null).map((name) => `${name.toUpperCase()} ${seconds(view[name])} s`);
+  const apart = Math.abs(view.b - view.a);
+  if (said.length === 2 && apart) said.push(`${si(apart / 1e9, "s")} apart, ${si(1e9 / apart, "/s")}`);
+  $("cursors").textContent = said.join(" · ");
+}
+
+// The next trial of the run, or the one before, over the same time.
+function step(by) {
+  const ids = run.settings.flatMap((s) => s.mixes.flatMap((m) => m.trials)).map((trial) => trial.id);
+  const next = ids[ids.indexOf(view.trial) + by];
+  if (next === undefined) return null;
+  writeView({trial: next, with: view.with === next ? null : view.with});
+  return show();
 }
 
 // Moving in time.
@@ -292,10 +326,15 @@ const ACTIONS = {
   by: () => choose("by", view.by === "flow" ? "strategy" : "flow"),
   queue: () => choose("queue", view.queue === "bytes" ? "delay" : "bytes"),
   run: () => { location.hash = ""; },
+  previous: () => step(-1), next: () => step(1),
+  a: () => setCursor("a", pointer), b: () => setCursor("b", pointer),
+  off: () => { writeView({a: null, b: null}); return setCursor("a", null); },
+  svg: () => saveAs(`${view.trial}.svg`, "image/svg+xml", svgOf(columns)),
+  csv: () => saveAs(`${view.trial}.csv`, "text/csv", csvOf(columns)),
 };
 const KEYS = {
   "-": "out", "+": "in", "=": "in", ArrowLeft: "left", ArrowRight: "right", b: "back", w: "window", 0: "whole",
-  f: "by", q: "queue", Escape: "run",
+  f: "by", q: "queue", p: "previous", n: "next", 1: "a", 2: "b", 3: "off", Escape: "run",
 };
 function choose(name, value) {
   $(name).value = value;
@@ -314,6 +353,7 @@ async function load() {
   if (mine !== asked) return;
   for (const column of columns) column.draw();
   writeView({});
+  tellCursors();
   clearTimeout(totalsLater);
   totalsLater = setTimeout(() => Promise.all(columns.map((column) => column.loadTotals())).catch(fail), 250);
   await new Promise((go) => requestAnimationFrame(go));

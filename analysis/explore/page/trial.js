@@ -77,8 +77,23 @@ class Column {
     return Math.max(240, this.root.clientWidth - 30);
   }
 
+  // What the link carries in each bin, in bytes.
+  capacity(start, width, count) {
+    const {t_ns: times, bits} = this.facts.link, last = times.length - 1;
+    const until = (ns) => {
+      const i = Math.max(0, Math.min(last - 1, upper(times, ns) - 1));
+      return bits[i] + (bits[i + 1] - bits[i]) * (ns - times[i]) / (times[i + 1] - times[i]);
+    };
+    return Float64Array.from({length: count}, (_, i) => Math.max(0, until(start + (i + 1) * width) - until(start + i * width)) / 8);
+  }
+
   // Rows of the shown flows, or of the controls: [{name, colour, flows}].
   layers() {
+    const faint = (layer) => (!pointed || layer.flows.some((flow) => pointed.includes(flow)) ? layer
+      : {...layer, colour: css("--line")});
+    return this.plainLayers().map(faint);
+  }
+  plainLayers() {
     const flows = this.facts.flows;
     const shown = flows.map((_, i) => i).filter((i) => !view.off.has(i));
     const names = [...new Set(flows.map((flow) => flow.strategy))];
@@ -100,7 +115,10 @@ class Column {
       const factor = (bytes ? 1 : 8 / this.facts.rate_bps) / width;
       this.lines("queue", `${bytes ? "Queue" : "Queue as delay"}, by ${view.by === "flow" ? "flow" : "control"}`, bytes ? "B" : "s", middles, layers,
         summed(layers, this.queue.occupancy_byte_ns, factor), {stacked: true});
-      this.lines("rate", "Throughput", "bit/s", middles, layers, summed(layers, rows, 8e9 / width));
+      const capacity = this.capacity(start, width, count);
+      this.lines("rate", "Throughput", "bit/s", middles, layers, summed(layers, withinLink(rows, capacity), 8e9 / width));
+      const {rate} = this.panels, most = highest([rate.link = capacity.map((bytes) => bytes * 8e9 / width)]) * 1.08;
+      if (rate.own > most / 4) rate.own = most;  // the link's line is in view, unless flows would be flat below it
     } else this.remove("queue", "rate");
     if (this.samples && !this.samples.none) {
       const t = this.samples.t_ns.map((ns) => ns / 1e9);
@@ -132,7 +150,8 @@ class Column {
     }
     panel.title.textContent = title + (view.by === "strategy" && ["sender"].includes(name) ? ", sum of flows" : "");
     panel.says = (index) => layers.map((layer, i) => `${layer.name} ${si(rows[i][index], unit)}`);
-    panel.yMax = highest(stacked ? values.slice(-1) : values) * 1.08;
+    panel.own = highest(stacked ? values.slice(-1) : values) * 1.08;
+    panel.series = {t_s: x, unit, rows: layers.map((layer, i) => ({name: layer.name, values: rows[i]}))};
     const colours = layers.map((layer) => packed(layer.colour));
     panel.paint = (raster, toX) => {
       const heights = (row) => row.map((value) => value / panel.yMax * raster.height);
@@ -187,6 +206,8 @@ class Column {
       const since = reductions > 0 ? [`epoch ${reductions}, since ${seconds(t[epoch[flow].indexOf(reductions)])} s or before`] : [];
       return [`flow ${flow} ${this.facts.flows[flow].strategy}: ${named}`, ...since];
     });
+    this.panels[name].series = {t_s: t.map((ns) => ns / 1e9), unit: "", rows: state.map((row, flow) => (
+      {name: `${flow} ${this.facts.flows[flow].strategy}`, values: Array.from(row, (code) => states[code] ?? "")}))};
     const seen = new Set(state.flatMap((row) => [...new Set(row)]));
     const label = (each) => ({"next epoch": "open, every other epoch"}[each] ?? each);
     this.panels[name].legend.replaceChildren(...states.filter((_, code) => seen.has(code)).map((each) => el("span", {}, dot(STATE_COLOURS[each]), ` ${label(each)}`)));
@@ -214,6 +235,8 @@ class Column {
       const here = (rows) => (rows[flow] && rows[flow][bin]) || 0;
       return [`flow ${flow} ${this.facts.flows[flow].strategy}: ${here(drops)} drops${marks ? `, ${here(marked)} marks` : ""} here`];
     });
+    const counted = (what, rows) => rows.map((row, flow) => ({name: `${flow} ${this.facts.flows[flow].strategy} ${what}`, values: row.map((count) => count || NaN)}));
+    if (queue) this.panels[name].series = {t_s: Array.from(drops[0] ?? [], (_, i) => middle(i) / 1e9), unit: "packets", rows: [...counted("dropped", drops), ...counted("marked", marked)]};
     const all = (rows) => rows.reduce((sum, row) => sum + row.reduce((a, b) => a + b, 0), 0);
     this.panels[name].legend.replaceChildren(
       el("span", {}, dot(css("--drop")), ` drops (${all(drops)} in view)`),
@@ -232,22 +255,21 @@ class Column {
     const shown = packets.flow.map((_, i) => i).filter((i) => !view.off.has(packets.flow[i]));
     let panel = this.panels.packets;
     if (!panel) panel = this.panels.packets = new Panel(this, "packets", "Packets: arrival, and bytes in the queue then", HEIGHT.packets, {unit: "B", key: "packets"});
-    const top = Math.max(1, ...shown.map((i) => packets.queue_bytes[i]));
+    const top = panel.own = Math.max(1, ...shown.map((i) => packets.queue_bytes[i])) * 1.08;
     const [dropped, mark] = [css("--drop"), css("--mark")].map(packed);
     panel.paint = (raster, toX) => {
       for (const i of shown) {
-        const x = toX(packets.enqueue_ns[i]), y = raster.height * (1 - packets.queue_bytes[i] / (top * 1.08));
+        const x = toX(packets.enqueue_ns[i]), y = raster.height * (1 - packets.queue_bytes[i] / panel.yMax);
         const size = packets.kind[i] ? 6 : 4;
         if (packets.marks[i] & CE) raster.rect(x - 4, y - 4, x + 4, y + 4, mark);
         raster.rect(x - 2, y - 2, x - 2 + size, y - 2 + size, packets.kind[i] ? dropped : packed(shade(this.facts.flows, packets.flow[i])));
       }
     };
-    panel.yMax = top * 1.08;
     panel.says = (_, at, share) => {
       const reach = (view.to - view.from) || 1;
       let near = -1, best = Infinity;
       for (const i of shown) {
-        const dx = (packets.enqueue_ns[i] - at) / reach * 4, dy = 1 - packets.queue_bytes[i] / (top * 1.08) - share;
+        const dx = (packets.enqueue_ns[i] - at) / reach * 4, dy = 1 - packets.queue_bytes[i] / panel.yMax - share;
         if (dx * dx + dy * dy < best) [near, best] = [i, dx * dx + dy * dy];
       }
       return near < 0 ? [] : [this.packetText(near)];
@@ -274,7 +296,9 @@ class Column {
 
   async loadTotals() {
     if (this.facts.queue.state !== "ready") return;
-    const query = {trial: this.facts.id, from: Math.round(view.from), to: Math.round(view.to)};
+    const between = view.a !== null && view.b !== null && view.a !== view.b;
+    const [from, to] = between ? [view.a, view.b].sort((a, b) => a - b) : [view.from, view.to].map(Math.round);
+    const query = {trial: this.facts.id, from, to};
     const totals = await askJson("totals", query);
     const length = query.to - query.from;
     const rows = this.facts.flows.map((flow, i) => el("tr", {}, el("td", {textContent: `${i} ${flow.strategy}`}),
@@ -285,7 +309,7 @@ class Column {
     const head = el("tr", {}, ...["flow", "throughput", "left", "dropped", ...(totals.marked_packets ? ["marked"] : []), "mean in queue", "mean delay"].map((text, i) => el("th", {className: i ? "number" : "", textContent: text})));
     const open = this.totals?.open ?? false;
     this.totals?.remove();
-    this.totals = el("details", {open, className: "totals"}, el("summary", {textContent: "Totals of the view, exact"}),
+    this.totals = el("details", {open, className: "totals"}, el("summary", {textContent: `Totals ${between ? "from cursor to cursor" : "of the view"}, exact`}),
       el("div", {className: "scroll"}, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows))));
     this.totals.data = totals;
     this.root.append(this.totals);
@@ -303,6 +327,22 @@ function summed(layers, rows, factor, how = "sum") {
       return found ? (how === "mean" ? sum / found : sum) * factor : NaN;
     });
   });
+}
+// Bytes that left in each bin, none more than the link carries in it. A packet is counted where its
+// last bit left: what is too much for a bin is carried into the bins before it, up to where it fits.
+function withinLink(rows, capacity) {
+  const kept = rows.map((row) => new Float64Array(row.length)), carried = new Float64Array(rows.length);
+  const take = (i, room, from) => {
+    const all = from.reduce((sum, each) => sum + each, 0), share = all > room ? room / all : 1;
+    from.forEach((each, flow) => { kept[flow][i] += each * share; from[flow] -= each * share; });
+    return Math.max(0, room - all);
+  };
+  for (let i = capacity.length - 1; i >= 0; i--) {
+    const own = Float64Array.from(rows, (row) => row[i]);
+    take(i, take(i, capacity[i], carried), own);  // what left last was carried here
+    own.forEach((each, flow) => { carried[flow] += each; });
+  }
+  return kept;
 }
 function stackedRows(rows) {
   const below = new Float64Array(rows.length ? rows[0].length : 0);
@@ -325,7 +365,7 @@ function upper(sorted, value) {
 // One panel: uPlot draws axes and follows the pointer; the data are painted between the two.
 class Panel {
   constructor(column, name, title, height, {unit = "", key, flat = false}) {
-    Object.assign(this, {column, name, key, paint: null, says: () => [], yMax: 1, raster: new Raster()});
+    Object.assign(this, {column, name, key, flat, unit, paint: null, says: () => [], own: 1, raster: new Raster()});
     this.title = el("h3", {textContent: title});
     this.legend = el("div", {className: "legend"});
     this.host = el("div", {className: "panel"});
@@ -368,7 +408,15 @@ class Panel {
         move(Math.sign(event.deltaX || event.deltaY) * 0.1);
       else zoomBy(event.deltaY > 0 ? 1.4 : 1 / 1.4, at);
     }, {passive: false});
+    this.plot.over.addEventListener("click", (event) => {
+      if (event.shiftKey) setCursor(view.a === null || view.b !== null ? "a" : "b", this.plot.posToVal(event.offsetX, "x") * 1e9).catch(fail);
+    });
     this.plot.over.addEventListener("dblclick", (event) => zoomBy(2, this.plot.posToVal(event.offsetX, "x") * 1e9));
+  }
+
+  // Trials side by side have the same scale.
+  get yMax() {
+    return Math.max(...columns.map(({panels}) => panels[this.name]?.own ?? 0), this.own);
   }
 
   set(data) {
@@ -379,6 +427,7 @@ class Panel {
     const {left, top, idx} = plot.cursor;
     if (left === undefined || left < 0 || !plot.over.matches(":hover")) return;
     const t = plot.posToVal(left, "x");
+    pointer = t * 1e9;
     const said = this.says(idx ?? 0, t * 1e9, top / plot.over.clientHeight);
     const most = said.slice(0, 12);
     this.column.readout.textContent = `${+t.toFixed(6)} s: ${most.join(", ")}${said.length > most.length ? ", …" : ""}`;
@@ -394,7 +443,7 @@ class Panel {
     this.raster.onto(ctx, bbox.left, bbox.top);
   }
 
-  // What is drawn over them: the measured window, and the queue's limit.
+  // What is drawn over them: the measured window, the cursors, the queue's limit, the link's rate.
   over(plot) {
     const {ctx, bbox} = plot;
     const toX = (ns) => plot.valToPos(ns / 1e9, "x", true);
@@ -412,7 +461,17 @@ class Panel {
       ctx.moveTo(bbox.left, y);
       ctx.lineTo(bbox.left + bbox.width, y);
     }
+    if (this.link) this.link.forEach((bps, i) => {
+      const at = [toX(this.series.t_s[i] * 1e9), plot.valToPos(bps, "y", true)];
+      if (i) ctx.lineTo(...at); else ctx.moveTo(...at);
+    });
     ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.strokeStyle = ctx.fillStyle = css("--accent");
+    for (const name of ["a", "b"]) if (view[name] !== null) {
+      ctx.fillRect(toX(view[name]), bbox.top, 1.5 * devicePixelRatio, bbox.height);
+      ctx.fillText(name.toUpperCase(), toX(view[name]) + 4, bbox.top + 12 * devicePixelRatio);
+    }
     ctx.restore();
   }
 

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
+import polars as pl
 import pytest
 from nashbed.controlplane.contract.records import KIND_DEPARTED, MARK_CAPABLE, MARK_CE
 from nashbed.controlplane.store.sealed_trial import open_trial
@@ -234,6 +236,117 @@ def test_two_trials_on_one_axis(screen: Screen, run: Path) -> None:
     axes = "columns.map(({panels}) => panels.queue.plot.scales.x)"
     ranges = screen.script(f"{axes}.map(({{min, max}}) => [min, max])")
     assert ranges == [[1.5, 4.5]] * 2
+
+
+def test_two_trials_have_the_same_scales(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&with={a_trial(run, 3)}")
+    own = screen.script("columns.map(({panels}) => panels.queue.own)")
+    tops = screen.script("columns.map(({panels}) => panels.queue.plot.scales.y.max)")
+    assert own[0] != own[1]
+    assert tops == [max(own)] * 2
+
+
+def test_nothing_is_drawn_above_the_rate_of_the_link(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={2 * S + 60_000_000}&by=strategy")
+    found = screen.script("""() => {
+      const [{panels, queue, facts}] = columns;
+      const sums = (rows) => rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0));
+      const drawn = sums(panels.rate.series.rows.map((row) => row.values));
+      const counted = sums(queue.departed_bytes.map((row) => Array.from(row)));
+      const per = 8e9 / queue.width_ns;
+      return {
+        drawn: Array.from(drawn), counted: counted.map((each) => each * per), rate: facts.rate_bps,
+        link: Array.from(panels.rate.link), width_s: queue.width_ns / 1e9,
+      };
+    }""")
+    assert max(found["counted"]) > 1.2 * found["rate"]  # bins narrower than a packet's time
+    assert max(found["drawn"]) <= found["rate"] * (1 + 1e-6)
+    assert found["link"] == pytest.approx([found["rate"]] * len(found["link"]))
+    before_view = (sum(found["counted"]) - sum(found["drawn"])) * found["width_s"] / 8
+    assert 0 <= before_view <= 1514 + 1e-3
+
+
+def test_colours_tell_states_and_flows_apart(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}")
+    states = screen.script("Object.values(STATE_COLOURS)")
+    assert len({*states}) == len(states)
+    shades = screen.script(
+        """() => {
+          const flows = Array(10).fill({strategy: "cubic", colour: "#0072b2"});
+          return flows.map((_, i) => shade(flows, i));
+        }"""
+    )
+    assert len({*shades}) == 10
+
+
+def test_two_cursors_and_the_totals_between_them(screen: Screen, run: Path) -> None:
+    trial = a_trial(run)
+    screen.open(f"trial={trial}&a={2 * S}")
+    over = screen.page.locator('[data-panel="queue"] .u-over')
+    box = over.bounding_box()
+    over.hover(position={"x": box["width"] / 2, "y": 40})
+    screen.page.keyboard.press("2")
+    screen.until(lambda: "apart" in screen.page.locator("#cursors").inner_text())
+    at = screen.script("view.b")
+    assert at == pytest.approx(3 * S, abs=0.05 * S)
+    summary = screen.page.locator("details.totals summary")
+    screen.until(lambda: "from cursor to cursor" in summary.inner_text())
+    totals = screen.client.json(f"totals?trial={trial}&from={2 * S}&to={at}")
+    assert screen.script("columns[0].totals.data.departed_bytes") == totals["departed_bytes"]
+    assert f"b={at}" in screen.page.url
+    screen.page.keyboard.press("3")
+    screen.until(lambda: "of the view" in summary.inner_text())
+
+
+def test_the_next_trial_over_the_same_time(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={4 * S}")
+    ids = screen.script(
+        "run.settings.flatMap((s) => s.mixes.flatMap((m) => m.trials)).map((t) => t.id)"
+    )
+    at = ids.index(a_trial(run))
+    for key, step in (("n", 1), ("p", 0)) if at + 1 < len(ids) else (("p", -1), ("n", 0)):
+        screen.after(lambda key=key: screen.page.keyboard.press(key))
+        assert screen.page.locator("h1").inner_text() == ids[at + step]
+        assert screen.span() == (2 * S, 4 * S)
+
+
+def test_a_view_is_saved_as_picture_and_as_table(screen: Screen, run: Path) -> None:
+    screen.open(f"trial={a_trial(run)}&from={2 * S}&to={4 * S}&b={3 * S}")
+
+    def saved(name: str) -> str:
+        with screen.page.expect_download() as download:
+            screen.page.get_by_role("button", name=name, exact=True).click()
+        assert download.value.suggested_filename == f"{a_trial(run)}.{name.lower()}"
+        return Path(download.value.path()).read_text()
+
+    table = pl.read_csv(saved("CSV").encode(), infer_schema=False)
+    rates = table.filter(panel="rate", series="0 cubic").select("time_s", "value").cast(pl.Float64)
+    series = "columns[0].panels.rate.series"
+    shown = [screen.script(f"[...{series}.{each}]") for each in ("t_s", "rows[0].values")]
+    inside = [pair for pair in zip(*shown, strict=True) if 2 <= pair[0] <= 4]
+    assert rates.to_numpy() == pytest.approx(np.array(inside))
+    assert {*table["panel"]} >= {"queue", "rate", "sender", "rtt", "states"}
+    picture = ElementTree.fromstring(saved("SVG"))
+    words = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Throughput", "B", a_trial(run)} <= {*words}
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}path"))) > 8
+
+
+def test_more_than_two_controls_have_a_picture(screen: Screen) -> None:
+    run = screen.client.json("run?")
+    names = run["strategies"] = ["cubic", "bbr", "reno"]
+    run["colours"] = dict.fromkeys(names, "#0072b2")
+    for mix in run["settings"][0]["mixes"]:
+        mix["flows"] = dict.fromkeys(names, 1)
+        for trial in mix["trials"]:
+            trial["goodput_bps"] = dict.fromkeys(names, 1e6)
+    screen.page.route("**/run?", lambda route: route.fulfill(json=run))
+    screen.leave()
+    screen.open()
+    assert screen.page.locator(".payoffs canvas").count() == 1
+    assert screen.page.locator(".payoffs .legend").inner_text().split() == names
+    screen.page.unroute("**/run?")
+    screen.leave()
 
 
 def test_a_link_reproduces_the_view(screen: Screen, run: Path) -> None:
