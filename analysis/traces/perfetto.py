@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import polars as pl
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
@@ -21,13 +22,15 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
     TrackEvent,
 )
 
+from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from .arrivals import Retransmissions, by_arrival
 from .marks import is_marked, reason_of
-from .queue_bins import QueueBins, QueueCourse, course_of_bins
 from .selection import Selection
 from .states import changes, control_states, tcp_states
 
 SUFFIX = "pftrace"
+BIN_NS = 1_000_000
+"""Length of the bins of the queue."""
 SEQUENCE = 1
 PACKETS_AT_ONCE = 4096
 UNLIMITED = np.float64(1 << 63)
@@ -203,27 +206,38 @@ def _write_packets(
 ) -> dict[str, int]:
     queue = trace.counter("queue", "B", bottleneck)
     if chosen.trial.has("postcards"):
-        course, found = _write_postcards(trace, chosen, flows)
+        (begin_ns, held), found = _queue(chosen), _write_postcards(trace, chosen, flows)
     elif chosen.trial.has("bins"):
-        course, found = course_of_bins(chosen.trial), _write_drop_bins(trace, chosen, flows)
+        table = chosen.trial.arrays("bins", ["bin_start_ns", "occupancy_bytes_mean"])
+        begin_ns, at = np.unique(table["bin_start_ns"], return_inverse=True)
+        held = np.bincount(at, table["occupancy_bytes_mean"], len(begin_ns)).astype(np.float64)
+        found = _write_drop_bins(trace, chosen, flows)
     else:
         return {}
-    wanted = chosen.within(course.begin_ns)
-    trace.values(queue, course.begin_ns[wanted], course.mean_bytes[wanted])
+    wanted = chosen.within(begin_ns)
+    trace.values(queue, begin_ns[wanted], held[wanted])
     return found
 
 
-def _write_postcards(
-    trace: TraceFile, chosen: Selection, flows: dict[int, int]
-) -> tuple[QueueCourse, dict[str, int]]:
+def _queue(chosen: Selection) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Mean bytes in the queue, of all flows, in bins from the first arrival on."""
+    first, last = pl.col("enqueue_ns").min(), pl.col("dequeue_ns").max()
+    ends = chosen.trial.lazy("postcards").select(first, last).collect().row(0)
+    if None in ends:
+        return np.zeros(0, np.int64), np.zeros(0)
+    bins = TimeBins.cover(ends[0] // BIN_NS * BIN_NS, ends[1] + 1, BIN_NS)
+    chunks = (
+        chunk | {"flow": np.zeros(len(chunk["flow"]), np.int64)}
+        for chunk in chosen.trial.batches("postcards", COLUMNS)
+    )
+    return bins.start_ns + BIN_NS * np.arange(bins.count), occupancy_bins(chunks, 1, bins)[0]
+
+
+def _write_postcards(trace: TraceFile, chosen: Selection, flows: dict[int, int]) -> dict[str, int]:
     tracks = {flow: trace.track("packets", parent) for flow, parent in flows.items()}
-    again, queue = Retransmissions(chosen.datagrams), None
+    again = Retransmissions(chosen.datagrams)
     counts = dict.fromkeys((DROP, RETRANSMISSION, MARK), 0)
     for cards in by_arrival(chosen, "drops, marks and retransmissions"):
-        if not len(cards["flow"]):
-            continue
-        queue = queue or QueueBins(int(cards["enqueue_ns"][0]))
-        queue.add(cards)
         happened = {RETRANSMISSION: again.among(cards), DROP: cards["kind"] == KIND_DROPPED,
                     MARK: is_marked(cards)}  # fmt: skip
         wanted = np.any(list(happened.values()), axis=0) & chosen.holds(
@@ -234,8 +248,7 @@ def _write_postcards(
                 if which[n]:
                     counts[name] += 1
                     _instant(trace, tracks, cards, n, name, chosen.datagrams)
-    course = QueueCourse(np.zeros(0, np.int64), np.zeros(0)) if queue is None else queue.course()
-    return course, {f"{name}s": count for name, count in counts.items()}
+    return {f"{name}s": count for name, count in counts.items()}
 
 
 def _instant(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
+from nashbed.analysis.metrics.occupancy import By, flow_labels, occupancy
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
@@ -27,6 +28,7 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
+from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.integrity import CheckedRun, DamagedFile, check_run
 from nashbed.controlplane.store.run_directory import REPORT
@@ -130,18 +132,38 @@ class Trial:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """A row for each flow: number, strategy, group, and each metric of flows, in base units."""
+        """A row for each flow: number, strategy, group, queue, and each metric, in base units.
+
+        `queue` is the name of its queue; null where there is one.
+        """
         if self._measures is None:
             return pl.DataFrame()
         measures = self._measures
-        return pl.DataFrame(
-            {
-                "flow": range(len(measures.strategy)),
-                "strategy": measures.strategy,
-                "group": measures.group,
-                **measures.per_flow,
-            }
-        ).fill_nan(None)
+        labels = flow_labels(self._sealed, self._run.scenario)
+        return labels.with_columns(**measures.per_flow).fill_nan(None)
+
+    def occupancy(
+        self, every: Duration | str = "10ms", by: By | Sequence[By] = ("flow",)
+    ) -> pl.DataFrame:
+        """Mean bytes in the queue over time, exact, from packets or bins.
+
+        >>> trial.occupancy("1ms", by=("queue", "flow")).to_pandas()
+
+        Args:
+            every: Length of a bin, from the start of the trial on.
+            by: What has rows of its own: `queue`, `flow`, `strategy`, `group`, or several of them;
+                `()`: all that is in the queue is one.
+
+        Returns:
+            Columns time_ns (beginning of the bin), those of `by`, and bytes.
+
+        Raises:
+            NotMeasuredError: The trial kept neither packets nor bins.
+            ConfigError: It kept bins, of which `every` is no multiple.
+        """
+        names = (by,) if isinstance(by, str) else tuple(by)
+        length = Duration.parse(every) if isinstance(every, str) else every
+        return occupancy(self._sealed, self._run.scenario, length.ns, names)
 
     @property
     def postcards(self) -> pl.LazyFrame:

@@ -17,6 +17,7 @@ from nashbed.analysis.figures.memory import (
     thresholds,
 )
 from nashbed.analysis.measures import RunMeasures, measure_run
+from nashbed.analysis.metrics.occupancy import By
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.bounds import Where, reading_of
@@ -26,11 +27,14 @@ from nashbed.analysis.results.sweep import beside_memories
 from nashbed.analysis.sharing.of_run import RunSharing, share_run
 from nashbed.analysis.sharing.of_trial import problem_of
 from nashbed.controlplane.contract.bounds import BurstBound
+from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.store.errors import RunError
+from nashbed.runs import open_run
+from polars.testing import assert_frame_equal
 from tests.support.drawn import labels_of, panels, points, texts
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 
@@ -60,6 +64,44 @@ def test_what_queues_hold_and_get(measures: RunMeasures, sharing: RunSharing) ->
             flows = trial.measures.per_flow["occupancy_share"]
             assert trial.memory_shares == pytest.approx([flows[:2].sum(), flows[2:].sum()])
             assert trial.blame.unexplained == 0
+
+
+@pytest.mark.parametrize("by", [("queue", "flow"), ("queue",), ("strategy",), ()])
+def test_occupancy_as_a_table(shared_run: Path, by: tuple[By, ...]) -> None:
+    trial = open_run(shared_run).trials[0]
+    held = trial.occupancy("100ms", by=by)
+    assert held.columns == ["time_ns", *by, "bytes"]
+    # Of each packet the part of its stay that lies in a bin, by its own queue.
+    cards = trial.postcards.filter(pl.col("dequeue_ns") > pl.col("enqueue_ns")).collect()
+    queue = pl.Series("queue", np.array(["bulk", "voice"])[cards["queue"].to_numpy()])
+    cards = cards.with_columns(queue, strategy=trial.flows["strategy"][cards["flow"]])
+    for start in (0, 500_000_000, 1_900_000_000):
+        stay = pl.min_horizontal("dequeue_ns", start + 10**8) - pl.max_horizontal(
+            "enqueue_ns", start
+        )
+        inside = pl.col("packet_bytes").cast(pl.Int64) * stay.clip(0) / 10**8
+        expected = cards.group_by(by or pl.lit(0).alias("all")).agg(inside.sum().alias("held"))
+        row = held.filter(time_ns=start)
+        found = row.join(expected, on=list(by), how="left") if by else row.hstack(expected)
+        assert found["bytes"].to_list() == pytest.approx(found["held"].fill_null(0).to_list())
+
+
+def test_occupancy_of_bins_is_that_of_packets(tmp_path: Path) -> None:
+    telemetry = {"postcards": {"bins": "10ms"}}
+    for name, tables, more in (("packets", (), {}), ("bins", ("bins",), {"telemetry": telemetry})):
+        writer = RunWriter(tmp_path / name, SCENARIO | {"duration": "2s"} | more)
+        writer.add(writer.settings()[0], (2,), tables=tables)
+        writer.finish()
+    packets, bins = (open_run(tmp_path / name).trials[0] for name in ("packets", "bins"))
+    names = ("strategy", "flow")
+    assert_frame_equal(packets.occupancy("50ms", names), bins.occupancy("50ms", names))
+    with pytest.raises(ConfigError, match="the trial kept bins of 10ms; write a multiple of them"):
+        bins.occupancy("15ms")
+
+
+def test_flows_name_their_queue(shared_run: Path) -> None:
+    flows = open_run(shared_run).trials[0].flows
+    assert flows["queue"].to_list() == ["bulk"] * 2 + ["voice"] * (len(flows) - 2)
 
 
 def test_each_drop_is_split_among_its_holders(sharing: RunSharing) -> None:

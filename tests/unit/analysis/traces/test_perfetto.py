@@ -20,8 +20,7 @@ import pytest
 from google.protobuf.unknown_fields import UnknownFieldSet
 from nashbed.analysis.traces import Selection
 from nashbed.analysis.traces.arrivals import Retransmissions, by_arrival
-from nashbed.analysis.traces.perfetto import write_perfetto
-from nashbed.analysis.traces.queue_bins import BIN_NS, QueueBins
+from nashbed.analysis.traces.perfetto import BIN_NS, write_perfetto
 from nashbed.controlplane.contract.records import KIND_DROPPED, MARK_CE
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.store.finished_run import open_run
@@ -283,10 +282,3 @@ def test_arrivals_are_in_order_whatever_the_batches(
     cards = whole.trial.arrays("postcards")
     order = np.lexsort((cards["seq"], cards["enqueue_ns"]))
     assert np.array_equal(np.concatenate(parts), cards["seq"][order])
-
-
-def test_no_departure_is_no_queue() -> None:
-    bins = QueueBins(0)
-    bins.add({"kind": np.array([KIND_DROPPED]), "packet_bytes": np.array([9]),
-              "enqueue_ns": np.array([5]), "dequeue_ns": np.array([5])})  # fmt: skip
-    assert len(bins.course().begin_ns) == 0
