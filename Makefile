@@ -295,6 +295,7 @@ $(STAMPS)/venv: requirements.lock pyproject.toml
 	-$(PIP) $$(grep '^uv==' $<)
 	$(UV) -r $< || grep -v '^uv==' $< | $(PIP) --no-deps -r /dev/stdin
 	$(PIP) --no-deps --no-build-isolation -e .
+	echo $(CURDIR)/build/pylinks > $$($(BIN)/python -c 'import site; print(*site.getsitepackages()[:1])')/nashbed.pth
 	touch $@
 
 # What tests, types, documents, wheels and clusters need besides.
@@ -305,12 +306,13 @@ $(STAMPS)/test-venv: requirements-test.lock $(STAMPS)/venv
 	$(UV) -r $< || $(PIP) --no-deps -r $<
 	touch $@
 
-# mypy reads the package through links to the folders.
+# mypy, pyright and editors read the package through links to the folders, which nashbed.pth names.
 API = $(wildcard controlplane/api/*.py*)
 build/pylinks/nashbed: $(API)
 	mkdir -p $@
 	ln -sfn ../../../controlplane $@/controlplane
 	ln -sfn ../../../analysis $@/analysis
+	ln -sfn ../../../analysis/py.typed $@/py.typed
 	ln -sfn $(API:%=../../../%) $@
 	touch $@
 

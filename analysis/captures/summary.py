@@ -103,7 +103,7 @@ class CaptureSummary(ContractModel):
     listed: tuple[ListedPacket, ...]
     notes: tuple[str, ...] = ()
     alignment: SerializeAsAny[ContractModel] | None = Field(
-        None, exclude_if=lambda alignment: alignment is None
+        default=None, exclude_if=lambda alignment: alignment is None
     )
 
 

@@ -174,7 +174,7 @@ def correlation_answer(run: RunCorrelation) -> CorrelationAnswer:
 
 
 def _mix(run: RunCorrelation, mix: MixReadings) -> MixReadingsAnswer:
-    measured = {name: each and each.answer() for name, each in mix.readings.items()}
+    measured = {name: each.answer() if each else None for name, each in mix.readings.items()}
     return MixReadingsAnswer(mix=mix_text(run, mix.state), measured=measured)
 
 

@@ -72,7 +72,7 @@ def run_answer(run: Run, report: Path | None) -> RunAnswer:
         acceptance=tuple(run.acceptance),
         without_result=run.without_result,
         failed_attempts=run.failures,
-        testbeds=testbeds and testbeds.answer(),
+        testbeds=testbeds.answer() if testbeds else None,
         report=str(report) if report else None,
     )
 

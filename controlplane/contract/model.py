@@ -1,8 +1,9 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -28,6 +29,36 @@ ELSEWHERE = "use a testbed of target dpdk or virtual"
 
 Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
+
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
+
+    class Several(Generic[T]):
+        """For type checkers: what a field takes, and what it has then; pydantic converts it."""
+
+        def __get__(self, model: object, kind: type | None = None) -> tuple[T, ...]: ...
+        def __set__(self, model: object, value: Iterable[T]) -> None: ...
+
+    class Written(Generic[T]):
+        """For type checkers: a quantity as text, or as one of several types."""
+
+        def __get__(self, model: object, kind: type | None = None) -> T: ...
+        def __set__(self, model: object, value: T | str) -> None: ...
+
+else:
+
+    class Several:
+        """`Several[X]` is `tuple[X, ...]`, and for type checkers takes any sequence."""
+
+        def __class_getitem__(cls, item):
+            return tuple[item, ...]
+
+    class Written:
+        """`Written[X]` is `X`, and for type checkers takes its text."""
+
+        def __class_getitem__(cls, item):
+            return item
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
 from .limit import Admission
 from .link_changes import LinkChange, Policer, TraceSpec
-from .model import AliasedModel, ContractModel, Name
+from .model import AliasedModel, ContractModel, Name, Several, Written
 from .path_changes import ReturnBottleneck
 from .place import KernelRelease, Place
 from .queues import (
@@ -299,12 +299,12 @@ class ScenarioKeys(ContractModel):
     title: Annotated[str, Field(min_length=1, max_length=120)]
     description: str = ""
     bottleneck: Bottleneck
-    flows: Annotated[tuple[FlowGroup, ...], Field(min_length=1, max_length=MAX_GROUPS)]
+    flows: Annotated[Several[FlowGroup], Field(min_length=1, max_length=MAX_GROUPS)]
     hosts: Hosts = Hosts()
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
-    strategies: Annotated[tuple[Strategy, ...], Field(min_length=2, max_length=12)]
-    duration: SettledDuration | Duration
+    strategies: Annotated[Several[Strategy], Field(min_length=2, max_length=12)]
+    duration: Written[SettledDuration | Duration]
     warmup: Duration
     window: WindowSpec = "after_warmup"
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -43,6 +43,11 @@ class Quantity(ABC):
     SHOWN: ClassVar[tuple[str, ...]] = ()
     LARGEST: ClassVar[int] = 2**63 - 1
     """In base units: what C and tables hold, or a program of ours takes."""
+
+    if TYPE_CHECKING:  # a model's field of this type takes its text, too: pydantic parses it
+
+        def __get__(self, model: object, kind: type | None = None) -> Self: ...
+        def __set__(self, model: object, value: Quantity | str) -> None: ...
 
     @classmethod
     @abstractmethod

@@ -115,7 +115,7 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
         overhead_bytes=bottleneck.overhead.bytes,
         **{name: getattr(bottleneck, name) for name in Admission.model_fields},
         **link_events(scenario, limit),
-        back=bottleneck.return_ and bottleneck.return_.line(bottleneck.overhead.bytes),
+        back=back.line(bottleneck.overhead.bytes) if (back := bottleneck.return_) else None,
         discipline=None if is_plain else bottleneck.discipline,
         queues=bottleneck.several(scenario.flows[0].base_rtt),
         buffer_bytes=size,

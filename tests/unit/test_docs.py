@@ -143,3 +143,17 @@ def test_commands_tables_metrics_and_exit_codes_are_all_there(site: Path) -> Non
     assert [name for name in METRICS if name not in metrics] == []
     codes = text_of(site, "exit-codes.html")
     assert [each for each in EXIT_CODES if each.meaning not in codes] == []
+
+
+def test_type_checkers_know_nashbed_and_take_what_the_tutorial_writes(tmp_path: Path) -> None:
+    tutorial = (ROOT / "docs" / "tutorials" / "python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", tutorial, re.DOTALL)
+    mine = tmp_path / "mine.py"
+    mine.write_text("".join(blocks) + "scenario.flows[0].base_rtt.seconds + plan.trials\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", mine],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=500,
+    )  # fmt: skip
+    said = done.stdout.splitlines()
+    assert len(said) == 2, done.stdout  # of the last line alone, which is wrong on purpose
+    assert 'operand types for + ("float" and "tuple[PlannedTrial, ...]")' in said[0]
