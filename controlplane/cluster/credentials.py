@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import dask.config
 from distributed.security import Security
@@ -173,15 +173,3 @@ def _check_files(tls: ClusterTls) -> None:
             f"tls: {tls.certificate} and {tls.key} are not a certificate and its own key without "
             "a password, in PEM form"
         ) from error
-
-
-def dask_security(tls: ClusterTls | None) -> Security | None:
-    """Credentials as Dask takes them, in every role; None without TLS."""
-    if tls is None:
-        return None
-    ours: dict[str, str] = {}
-    for role in get_args(Role):
-        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
-    make: Any = Security  # Dask has no types
-    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
-    return security

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from distributed.security import Security
 from distributed.utils import get_ip_interface
 
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from ..contract.errors import ConfigError, HostError, need_extra
-from .credentials import dask_security
 from .security import check_host
 from .starting import PRELOAD, PRELOAD_KEEPER, first_words, scheduler_options, started
 
@@ -54,12 +54,11 @@ def jobqueue_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
         "options": scheduler_options(
             tls,
             interface=queue.interface,
-            security=dask_security(tls),
             dashboard_address="127.0.0.1:0",
         ),
     }
     jobs = dict.fromkeys(range(queue.jobs), job)
-    with started(scheduler, jobs, tls, lambda error: _explain(queue.system, error)) as running:
+    with started(scheduler, jobs, lambda error: _explain(queue.system, error)) as running:
         yield running
 
 
@@ -83,7 +82,7 @@ def job_options(queue: JobQueue, tls: ClusterTls | None) -> dict[str, Any]:
         "memory": queue.memory,
         "interface": queue.interface,
         "protocol": None if tls is None else "tls://",
-        "security": dask_security(tls),
+        "security": None if tls is None else Security(),
         "death_timeout": SCHEDULER_GONE_S,
         "local_directory": queue.folder or "/tmp",  # noqa: S108 - of the node, by default
         "log_directory": queue.logs,
