@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from ..config import Loaded, parse_scenario
 from ..contract.certificate import CoreShares, Lateness, LevelAttempt, RoundTripError
-from ..contract.errors import ConfigError, HostError, InternalError, TargetError
+from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.target import Capabilities
@@ -29,7 +28,6 @@ from ..run.planning import plan_run
 from ..run.progress import Snapshot, TrialStep
 from ..run.runner import execute
 from ..run.this_machine import ThisMachine
-from ..run.work import Chooser
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from ..store.sealed_trial import SealedTrial
@@ -160,7 +158,7 @@ class LevelRunner:
     def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
         """The plan of a level; raises ConfigError where it does not fit on the testbed."""
         scenario = self.lanes.scenario(lanes, seed)
-        return scenario, plan_run(scenario, self.testbed, _all_of_them)
+        return scenario, plan_run(scenario, self.testbed)
 
     def once(self, lanes: int, seed: int) -> LevelAttempt:
         """Try a level once; nothing of it stays.
@@ -177,7 +175,7 @@ class LevelRunner:
             raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit at the same time")
         watch = AllRunning(lanes)
         with scratch_folder("capacity") as folder:
-            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            run = new_run(folder, scenario, self.testbed, plan)
             early = ""
             try:
                 execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))
@@ -198,7 +196,7 @@ class LevelRunner:
         """
         scenario, plan = self.plan(trials)
         with scratch_folder("capacity") as folder:
-            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            run = new_run(folder, scenario, self.testbed, plan)
             execute(run, lambda _: None, ThisMachine(self.make_session, self.find_artefact))
             return lone_shares(run.directory, run.directory.sealed())
 
@@ -301,11 +299,3 @@ def together_s(records: Sequence[TrialRecord]) -> float:
     begin = max(record.t0_ns for record in records)
     end = min(record.t0_ns + record.duration_ns for record in records)
     return max(0, end - begin) / 1e9
-
-
-def _all_of_them(*_: object) -> NoReturn:
-    raise InternalError("lanes are counted by an exhaustive plan")
-
-
-def _no_chooser(*_: object) -> Chooser:
-    raise InternalError("lanes are counted by an exhaustive plan")

@@ -74,7 +74,7 @@ class OnCluster:
     Attributes:
         say: Told what the user should know.
         shared: Folder on a shared file system, for large tables; empty: there is none.
-        task: What workers do with a trial; `nashbed bench cluster` has its own.
+        task: What workers do with a trial; tests have their own.
         on_outcome: Called with all that comes back.
     """
 
