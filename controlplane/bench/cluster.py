@@ -80,9 +80,7 @@ def bench_cluster(
 
     Args:
         testbed: In virtual time.
-        folder: For run directories.
         workers: Numbers of workers of this machine.
-        trials: Trials of each of the five mixes.
 
     Raises:
         ConfigError: The testbed is not in virtual time.

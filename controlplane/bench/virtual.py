@@ -50,10 +50,7 @@ class Case:
     """One kind of trial: 40 ms, 2 BDP, half of the flows BBR.
 
     Attributes:
-        rate: The bottleneck's rate.
-        seconds: Virtual seconds of it.
         wanted: What its Gbit/s per core should be of kernel TCP's; None: no bound.
-        transfers: Short flows that come in a second besides.
     """
 
     rate: str
@@ -94,8 +91,6 @@ class Timed:
     Attributes:
         virtual_s: Virtual time from the order to start until the last report, in seconds.
         wall_s: The same by this machine's clock.
-        payload_bytes: What the sinks read meanwhile.
-        memory_bytes: The most memory that its guest had.
     """
 
     virtual_s: float
@@ -135,7 +130,6 @@ def bench_virtual(
     Args:
         testbed: In virtual time.
         folder: Where logs and what flows leave go.
-        repetitions: How often each.
 
     Raises:
         ConfigError: The testbed is not in virtual time.

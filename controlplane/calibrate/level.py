@@ -60,11 +60,8 @@ class Lanes:
     """What every lane is like.
 
     Attributes:
-        rate: Its bottleneck's rate.
-        base_rtt: Its flows' base RTT.
         flows: Its flows: a lone one runs CUBIC, the others BBR. No other mix's shares say as much
             of what a machine does to its flows.
-        seconds: How long it is measured.
         more: Further lines of the scenario; tests widen bounds by them.
     """
 
@@ -79,7 +76,6 @@ class Lanes:
         """So many lanes as trials of one scenario, each tried once.
 
         Args:
-            lanes: How many.
             seed: No two attempts have the same.
 
         Raises:
@@ -103,11 +99,7 @@ class Lanes:
 
 
 def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
-    """The testbed with room for every lane it has, whatever it is said to carry.
-
-    Args:
-        rate: Of a lane.
-    """
+    """The testbed with room for every lane it has, whatever it is said to carry."""
     lanes = testbed.model.dataplane.lanes
     capacity = Capacity(rate=Rate(rate.bps * lanes), lanes=lanes)
     model = testbed.model.model_copy(update={"capacity": capacity})
@@ -115,12 +107,7 @@ def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
 
 
 def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
-    """Why lanes of a rate cannot be counted on a testbed; empty: they can.
-
-    Args:
-        can: What its target can do.
-        rate: Of a lane.
-    """
+    """Why lanes of a rate cannot be counted on a testbed; empty: they can."""
     if testbed.switch is not None:
         return (
             f"target {can.target}: the testbed file states the capacity of its switch, and it is "
@@ -141,14 +128,7 @@ def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
 
 @dataclass(frozen=True)
 class LevelRunner:
-    """Tries levels on a testbed.
-
-    Attributes:
-        testbed: The testbed, its capacity set aside.
-        lanes: What each lane is like.
-        make_session: Makes the session; tests give one without a real machine.
-        find_artefact: Finds the compiled P4 program.
-    """
+    """Tries levels on a testbed."""
 
     testbed: Loaded[Testbed]
     lanes: Lanes
@@ -162,10 +142,6 @@ class LevelRunner:
 
     def once(self, lanes: int, seed: int) -> LevelAttempt:
         """Try a level once; nothing of it stays.
-
-        Args:
-            lanes: The level.
-            seed: The attempt's seed.
 
         Raises:
             NashbedError: Stopped by the person, the disk is full, or the level does not fit.
@@ -187,9 +163,6 @@ class LevelRunner:
 
     def shares(self, trials: int) -> tuple[float, ...]:
         """What the lone flow gets in trials of this lane, as many at once as the testbed runs.
-
-        Args:
-            trials: How many.
 
         Raises:
             NashbedError: Stopped by the person, or the testbed cannot run them.
@@ -270,12 +243,7 @@ def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError:
 
 
 def lone_shares(directory: RunDirectory, records: Sequence[TrialRecord]) -> tuple[float, ...]:
-    """What the lone CUBIC flow of each sealed lane got of its throughput after the warm-up, 0 to 1.
-
-    Args:
-        directory: The run of the lanes.
-        records: Its sealed trials.
-    """
+    """What the lone CUBIC flow of each sealed lane got of its throughput after warm-up, 0 to 1."""
     return tuple(
         share
         for record in records

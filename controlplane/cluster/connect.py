@@ -31,9 +31,6 @@ def connected(cluster: Cluster) -> Iterator[Client]:
     What was started here (workers, jobs, a scheduler) has ended when the context is left, however
     it is left; a scheduler that ran before goes on.
 
-    Args:
-        cluster: The cluster, with absolute paths.
-
     Yields:
         The client. It may have no worker yet.
 

@@ -39,10 +39,6 @@ RENEWED_S = 300 * 86_400
 def reached(cluster: Cluster, role: Role) -> Iterator[tuple[Cluster, ClusterTls | None]]:
     """The cluster as it is reached, and what is shown there, for as long as the context lasts.
 
-    Args:
-        cluster: The cluster, with absolute paths.
-        role: Who we are.
-
     Yields:
         The cluster, with an encrypted address on loopback, and certificates (None: no TLS, as the
         user has said).
@@ -120,10 +116,6 @@ def _of_file(path: Path) -> ClusterTls:
 
 def certificates(tls: ClusterTls | None, role: Role) -> ClusterTls:
     """The certificates of an encrypted cluster: its own, or those of Dask's configuration.
-
-    Args:
-        tls: Its own, with absolute paths.
-        role: Who shows them.
 
     Raises:
         ConfigError: There are none, or a file is not what it should be.

@@ -32,11 +32,7 @@ def jobqueue_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     """Start a scheduler in this process and submit the jobs; both end with the context.
 
     Args:
-        cluster: A cluster of kind jobqueue.
         tls: Certificates, if it has some; jobs read them under the same paths.
-
-    Yields:
-        Dask's SpecCluster. Jobs may wait in their queue for long.
 
     Raises:
         ConfigError: The network between the jobs and us is not private, and there is no TLS.
@@ -71,10 +67,6 @@ def job_options(queue: JobQueue, tls: ClusterTls | None) -> dict[str, Any]:
     """Arguments of dask-jobqueue's job.
 
     Every value is said, or the library would take it from the user's Dask configuration.
-
-    Args:
-        queue: What the cluster file says.
-        tls: Certificates, if it has some.
     """
     options = {
         "cores": queue.cores,

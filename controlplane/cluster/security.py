@@ -47,7 +47,6 @@ def check_address(address: str, private_network: bool) -> None:
 
     Args:
         address: tls://HOST:PORT, which is always allowed, or tcp://HOST:PORT.
-        private_network: Whether private addresses are allowed without TLS.
 
     Raises:
         ConfigError: It is neither encrypted nor an address of this machine or a private network.
@@ -59,10 +58,6 @@ def check_address(address: str, private_network: bool) -> None:
 
 def check_host(host: str, private_network: bool) -> list[str]:
     """Refuse a host that may not be talked to without TLS.
-
-    Args:
-        host: Its name or address.
-        private_network: Whether private addresses are allowed.
 
     Returns:
         Its addresses.

@@ -40,7 +40,6 @@ def serve_scheduler(
         port: Its port; 0: any free one.
         dashboard: ADDRESS:PORT of the dashboard, which is not encrypted; None: there is none.
         tls: Its certificates; None: no TLS, as the user has said.
-        say: Called with a line for the user.
 
     Raises:
         HostError: The port is taken, or the address is not of this machine.
@@ -119,7 +118,6 @@ class Workers:
     """Workers of this machine.
 
     Attributes:
-        address: The scheduler's.
         tls: Our certificates, with a tls:// address.
         threads: Threads of each: trials at the same time.
         name: Their name at the scheduler, with a number if they are several; None: their address.
@@ -138,9 +136,6 @@ class Workers:
 
 def serve_workers(workers: Workers, say: Say) -> None:
     """Run workers until Ctrl-C or SIGTERM. A killed one comes back; a scheduler may, too.
-
-    Args:
-        say: Called with one line for the user now and then.
 
     Raises:
         HostError: The scheduler does not accept us.
@@ -286,7 +281,6 @@ class Nannies:
     patient, that may be one worker of several: it is started anew, and the others go on.
 
     Args:
-        nannies: They have not started yet.
         make: Makes one of a worker's name.
         stop: Set when they are about to be closed.
     """

@@ -41,11 +41,7 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     """Start a scheduler on the first host and workers on all of them; they end with the context.
 
     Args:
-        cluster: A cluster of kind ssh.
         tls: Certificates; the hosts read them under the same paths. None: no TLS.
-
-    Yields:
-        Dask's SpecCluster.
 
     Raises:
         ConfigError: A host may not be used without TLS.
@@ -68,9 +64,7 @@ def scheduler_part(
     """The scheduler on a host.
 
     Args:
-        ssh: What the cluster file says.
         address: What it listens on; None: on every network, with TLS.
-        tls: Certificates, if it has some.
     """
     options = scheduler_options(
         tls,
@@ -94,9 +88,7 @@ def worker_parts(
     """The workers of each host, by its number.
 
     Args:
-        ssh: What the cluster file says.
         addresses: What their workers listen on; None: on every network, with TLS.
-        tls: Certificates, if it has some.
     """
     return {
         number: {

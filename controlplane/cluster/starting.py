@@ -48,9 +48,6 @@ def started(
         workers: Hosts or jobs by number.
         explain: What a part raised, for the user; it may be the cause of another error.
 
-    Yields:
-        Dask's SpecCluster.
-
     Raises:
         HostError: A part could not be started; what had been started has ended.
     """
@@ -75,12 +72,7 @@ def _first(error: Exception) -> Exception:
 
 
 def scheduler_options(tls: ClusterTls | None, **options: Any) -> dict[str, Any]:
-    """Arguments of a scheduler on any free port; what is None is left out.
-
-    Args:
-        tls: Certificates, if it has some.
-        options: More arguments of Dask's scheduler.
-    """
+    """Arguments of a scheduler on any free port; what is None is left out."""
     found = {"protocol": "tcp://" if tls is None else "tls://", "port": 0, **options}
     return {key: value for key, value in found.items() if value is not None}
 
