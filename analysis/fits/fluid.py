@@ -90,17 +90,9 @@ def fit(
 ) -> dict[Panel | None, FluidConstants]:
     """The best point for all mixes (None), and for those of all panels but one."""
     points = grid()
-    return chosen_of(points, mixes, grid_errors(pool, mixes, points))
-
-
-def grid_errors(
-    pool: ProcessPoolExecutor, mixes: Sequence[MeasuredMix], points: Sequence[FluidConstants]
-) -> list[FloatArray]:
-    """Absolute errors of each mix by each point, with the first seed, shape (M,) each."""
-    return [
-        np.abs(errors(pool, mixes, point, SEEDS[:1]))
-        for point in track(points, "fitting", disable=not sys.stderr.isatty())
-    ]
+    shown = track(points, "fitting", disable=not sys.stderr.isatty())
+    off = [np.abs(errors(pool, mixes, point, SEEDS[:1])) for point in shown]
+    return chosen_of(points, mixes, off)
 
 
 def chosen_of(

@@ -1,9 +1,8 @@
-"""A Monte Carlo of when a trial ends: drifting and noisy shares, by rules before and now.
+"""A Monte Carlo of when a trial ends: drifting and noisy shares.
 
 A course is a share in points of the throughput by ProbeRTT cycle, s + A exp(-t/tau) and noise (in
 some cases like that of the cycle before); the other strategy has the rest. The trial from the
-opposite start has -A. The rule before compared both halves of the second half of a trial, at every
-cycle of that half; it is here to be compared with.
+opposite start has -A.
 
     python -m nashbed.analysis.fits.stopping 200            # courses of each family
 """
@@ -11,18 +10,12 @@ cycle of that half; it is here to be compared with.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from nashbed.controlplane.contract.steadiness import (
-    LEAST_CYCLES,
-    SteadinessRules,
-    Watch,
-    judge_steadiness,
-    starts_agree,
-)
-from nashbed.controlplane.contract.trial import Kind, Steadiness
+from nashbed.controlplane.contract.steadiness import SteadinessRules, Watch, starts_agree
+from nashbed.controlplane.contract.trial import Steadiness
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -30,6 +23,8 @@ Rng = np.random.Generator
 
 CYCLE_S = 10.24
 """ProbeRTT's cycle at 40 ms."""
+MOST_S = 1800.0
+"""Length of the longest trial."""
 WITHIN = 0.03
 FIRST, SECOND = (0, "cubic"), (0, "bbr")
 
@@ -88,39 +83,6 @@ FAMILIES = (
 )
 
 
-UNSETTLED = Steadiness(settled=False, window_ns=(0, 1), drifts=())
-"""What the rule before says as long as a trial goes on."""
-
-
-class HalvesWatch:
-    """The rule before: both halves of the second half alike, for half of the trial."""
-
-    def __init__(self, rules: SteadinessRules) -> None:
-        self._rules = rules
-        self._cycles: dict[Kind, list[float]] = {}
-        self._unsteady_at = self.made = 0
-
-    def take(self, cycle: Mapping[Kind, float]) -> Steadiness:
-        """Take in the next cycle."""
-        self.made += 1
-        for kind, value in cycle.items():
-            self._cycles.setdefault(kind, []).append(value)
-        if self.made < LEAST_CYCLES or not all(map(self._alike, self._cycles.values())):
-            self._unsteady_at = self.made
-        settled = 2 * self._unsteady_at < self.made
-        if not settled:
-            return UNSETTLED
-        return judge_steadiness(self._cycles, self._rules).model_copy(update={"settled": True})
-
-    def _alike(self, values: list[float]) -> bool:
-        half = self.made // 4
-        last = np.array(values[-2 * half :])
-        first, second = last[:half], last[half:]
-        error = float(np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / half) / last.mean())
-        drift = float((second.mean() - first.mean()) / last.mean())
-        return abs(drift) <= self._rules.bound(error)
-
-
 @dataclass(frozen=True)
 class Ended:
     """Where a trial ended.
@@ -135,17 +97,13 @@ class Ended:
     measured: float
 
 
-NewWatch = Callable[[SteadinessRules], Watch | HalvesWatch]
-
-
-def follow(course: FloatArray, new_watch: NewWatch) -> Ended:
-    """Follow a course until its rule ends it.
+def follow(course: FloatArray) -> Ended:
+    """Follow a course until the rule ends it.
 
     Args:
         course: Share of each cycle in points, as many as the longest trial has.
-        new_watch: The rule.
     """
-    watch = new_watch(SteadinessRules(WITHIN, 1))
+    watch = Watch(SteadinessRules(WITHIN, 1))
     for share in course:
         found = watch.take({FIRST: 100 - share, SECOND: share})
         if found.settled:
@@ -154,18 +112,11 @@ def follow(course: FloatArray, new_watch: NewWatch) -> Ended:
     return Ended(found, end * CYCLE_S, float(course[begin:end].mean()))
 
 
-def play(family: Family, new_watch: NewWatch, courses: int, most_s: float) -> Iterator[list[Ended]]:
-    """Two trials from opposite starts, so many times; the same each time.
-
-    Args:
-        family: The courses.
-        new_watch: The rule.
-        courses: How often.
-        most_s: Length of the longest trial.
-    """
-    rng, cycles = np.random.default_rng(1), int(most_s / CYCLE_S)
+def play(family: Family, courses: int) -> Iterator[list[Ended]]:
+    """Two trials from opposite starts, so many times; the same each time."""
+    rng, cycles = np.random.default_rng(1), int(MOST_S / CYCLE_S)
     for _ in range(courses):
-        yield [follow(f.course(cycles, rng), new_watch) for f in (family, family.opposite)]
+        yield [follow(f.course(cycles, rng)) for f in (family, family.opposite)]
 
 
 def agree(pair: list[Ended]) -> bool:
@@ -198,15 +149,9 @@ def _told(values: list[float], form: str) -> str:
 
 
 def main(courses: int) -> None:
-    """Print a line for each rule and family."""
-    rules: dict[str, tuple[NewWatch, float]] = {
-        "before, at most 900 s": (HalvesWatch, 900.0),
-        "now, at most 1800 s": (Watch, 1800.0),
-    }
-    for name, (new_watch, most_s) in rules.items():
-        print(name)
-        for family in FAMILIES:
-            print(line(family, list(play(family, new_watch, courses, most_s))), flush=True)
+    """Print a line for each family."""
+    for family in FAMILIES:
+        print(line(family, list(play(family, courses))), flush=True)
 
 
 if __name__ == "__main__":

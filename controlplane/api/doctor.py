@@ -64,7 +64,6 @@ FOR_TESTS = {
     "iverilog": "the tests of the FPGA cores (tests/rtl)",
     "yosys": "the cell counts of the FPGA cores",
     "tshark": "the comparison of our time-stamp decoders and exported packets with tshark's",
-    "perf": "`nashbed bench virtual --profile`",
 }
 WANTED_CCAS = ("cubic", "bbr", "reno")
 COMPILERS = {

@@ -29,10 +29,6 @@ def beside(commit: str, turns: int) -> Iterator[Call]:
     The other one is unpacked and built in a folder that is removed whatever happens. It runs with
     this Python's packages.
 
-    Args:
-        commit: The other one, as git names it.
-        turns: How often each is measured.
-
     Raises:
         ConfigError: There is no such commit.
         HostError: It cannot be built.
@@ -70,10 +66,8 @@ def in_turns(turns: int, new: Call, old: Call, part: Sequence[str]) -> PartAnswe
     """Ratios of a part's benchmarks, new to old, one for each turn.
 
     Args:
-        turns: How often each is measured.
         new: Measures this checkout.
         old: Measures the other commit.
-        part: Words after `nashbed bench`.
     """
     medians: dict[str, list[dict[str, float]]] = {"new": [], "old": []}
     units: dict[str, str] = {}

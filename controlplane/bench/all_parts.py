@@ -26,7 +26,6 @@ class PartAnswer(ContractModel, extra="ignore"):
 
     Attributes:
         ok: Whether all that was measured reached its bounds.
-        figures: What was measured.
         error: Why nothing was; empty otherwise.
     """
 
@@ -43,7 +42,6 @@ def words_of(parts: Sequence[str], wait: bool = False) -> list[tuple[str, ...]]:
     """The words of parts after `nashbed bench`.
 
     Args:
-        parts: Which ones; none: all.
         wait: Have those that need the machine for themselves wait for others.
 
     Raises:
@@ -57,11 +55,7 @@ def words_of(parts: Sequence[str], wait: bool = False) -> list[tuple[str, ...]]:
 
 
 def this_machine(name: str) -> MeasuredMachine:
-    """The machine, with nothing measured yet.
-
-    Args:
-        name: What a person calls it; empty: its host name.
-    """
+    """The machine, with nothing measured yet; without a name it has its host's."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return MeasuredMachine(
         machine=name or platform.node(),
@@ -72,11 +66,7 @@ def this_machine(name: str) -> MeasuredMachine:
 
 
 def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> Iterator[MeasuredPart]:
-    """Run parts, one after the other.
-
-    Args:
-        parts: Words after `nashbed bench`, for each part.
-    """
+    """Run parts, one after the other."""
     at = commit()
     for number, words in enumerate(parts, start=1):
         sys.stderr.write(f"[{number}/{len(parts)}] nashbed bench {' '.join(words)}\n")
@@ -118,7 +108,6 @@ def measured_before(path: Path, machine: MeasuredMachine) -> MeasuredMachine:
 
     Args:
         path: The file; it need not exist.
-        machine: The machine, with nothing measured yet.
 
     Raises:
         ConfigError: The file is of another machine, or none of ours.
@@ -136,7 +125,6 @@ def call(part: Sequence[str], before: Sequence[str] = ()) -> PartAnswer:
     """One part in a process of its own, whose peak memory and signals are then its own.
 
     Args:
-        part: Words after `nashbed bench`.
         before: Words before the command line: what it is run by.
 
     Raises:

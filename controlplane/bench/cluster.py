@@ -3,37 +3,70 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from ..cluster.connect import connected
-from ..cluster.parcel import Parcel, unpack
+from ..cluster.on_cluster import OnCluster
 from ..cluster.request import TrialOutcome
 from ..cluster.roster import await_seats
-from ..config import Loaded
+from ..config import Loaded, parse_scenario
 from ..contract.benchmark import Benchmark
 from ..contract.cluster import Cluster, LocalWorkers
-from ..contract.errors import ConfigError
 from ..contract.testbed import Testbed
 from ..machine.log import ShowStep
-from .cluster_runs import RunTimer, TimedRun, TimedSweep
+from ..run.active_run import new_run
+from ..run.dispatcher import TrialPlace
+from ..run.planning import plan_run
+from ..run.progress import Snapshot
+from ..run.runner import execute
+from .virtual import require_virtual
 
 LOG = logging.getLogger(__name__)
 
 TRIAL_S = 10.0
 """The trial of which overhead is told as a share, in seconds of a worker's time."""
-MIXES = (1, 3, 5, 7, 9)
-SHORT_S, LONG_S = 10, 80
-"""Virtual seconds of the sweep's trials, and of one that takes a core about ten seconds."""
+SCENARIO = """\
+name: cluster
+title: A short sweep
+bottleneck: {{rate: 100mbit, buffer: 2bdp}}
+flows: [{{name: main, count: 10, base_rtt: 40ms}}]
+strategies: [cubic, bbr]
+duration: 10s
+warmup: 2s
+trials: {trials}
+seed: 1
+sweep: {{mixes: [1, 3, 5, 7, 9]}}
+"""
+EACH = "10 virtual s, 10 flows, 100 Mbit/s"
 GOAL_PERCENT = 2.0
-INTAKE_WORKERS = 4
-INTAKE = {SHORT_S: 15, LONG_S: 2}
-"""Trials that take no time for each one that does, by the virtual seconds of the stored one."""
-UNPACKED = 10
+
+
+@dataclass(frozen=True)
+class TimedSweep:
+    """A sweep that was timed.
+
+    Attributes:
+        wall_s: From the first look at the plan to the last sealed trial.
+        cpu_s: Processor time of this process meanwhile: client, and scheduler where it runs here.
+        came: What came back from workers.
+    """
+
+    trials: int
+    wall_s: float
+    cpu_s: float
+    came: Sequence[TrialOutcome] = field(default=())
+
+    @property
+    def per_minute(self) -> float:
+        """Trials a minute."""
+        return 60.0 * self.trials / self.wall_s
 
 
 def bench_cluster(
@@ -43,47 +76,92 @@ def bench_cluster(
     trials: int,
     show_step: ShowStep,
 ) -> tuple[Benchmark, ...]:
-    """Time one sweep on lanes and on workers, then sweeps of trials that take no time.
+    """Time one sweep on lanes and on workers.
 
     Args:
         testbed: In virtual time.
-        folder: For run directories.
         workers: Numbers of workers of this machine.
-        trials: Trials of each of the five mixes.
-        show_step: Called with where each run stands.
 
     Raises:
         ConfigError: The testbed is not in virtual time.
         NashbedError: A run failed.
     """
-    if not testbed.model.is_virtual:
-        raise ConfigError(
-            f"testbed {testbed.model.name!r}: target {testbed.model.target} runs in real time; "
-            "choose a testbed of target virtual"
-        )
-    timer = RunTimer(testbed, folder, show_step)
-    sweep = TimedSweep(SHORT_S, MIXES, trials)
-    lanes = timer.time_run("lanes", sweep, None, None)
-    runs = [_on_workers(timer, number, sweep) for number in workers]
-    long = _on_workers(timer, 1, TimedSweep(LONG_S, MIXES[2:3], 1))
-    stored = {SHORT_S: _middle(runs[0].came), LONG_S: _middle(long.came)}
+    require_virtual(testbed.model)
+
+    def on_workers(number: int) -> TimedSweep:
+        cluster = Cluster(name=f"local-{number}", local=LocalWorkers(workers=number))
+        came: list[TrialOutcome] = []
+        with connected(cluster) as client:
+            seats = sum(await_seats(client, LOG.info).values())
+            place = OnCluster(client, LOG.info, on_outcome=came.append)
+            return _timed(testbed, folder, trials, show_step, place, seats, came)
+
+    lanes = _timed(testbed, folder, trials, show_step)
+    runs = {number: on_workers(number) for number in workers}
     return (
         *rates(lanes, runs),
-        *(gap for run in runs for gap in gap_benchmark(run.name, run.came)),
-        *_intakes(timer, stored, trials),
-        *(_unpacking(folder, seconds, each) for seconds, each in stored.items()),
+        *(gap for number, run in runs.items() for gap in overhead(number, run.came)),
+        _size(next(iter(runs.values())).came),
     )
 
 
-@dataclass(frozen=True)
-class TrialSpan:
-    """A trial on a worker.
+def _timed(
+    testbed: Loaded[Testbed],
+    folder: Path,
+    trials: int,
+    show_step: ShowStep,
+    place: TrialPlace | None = None,
+    seats: int | None = None,
+    came: Sequence[TrialOutcome] = (),
+) -> TimedSweep:
+    """Run the sweep from its plan to its last trial; its directory is removed."""
+    scenario = parse_scenario(SCENARIO.format(trials=trials), "cluster.yaml")
+    title = "lanes" if seats is None else f"local:{seats}"
 
-    Attributes:
-        worker: Address of the worker, which runs one trial at a time.
-        began_s: When it began, by that worker's clock.
-        ended_s: When it was sealed there, before it was packed.
+    def show(state: Snapshot) -> None:
+        show_step(title, state.finished, state.total)
+
+    run = new_run(folder, scenario, testbed, plan_run(scenario, testbed, seats=seats))
+    begun, cpu = time.perf_counter(), time.process_time()
+    try:
+        done = len(execute(run, show, place))
+        return TimedSweep(done, time.perf_counter() - begun, time.process_time() - cpu, came)
+    finally:
+        shutil.rmtree(run.directory.path)
+
+
+def rates(lanes: TimedSweep, runs: Mapping[int, TimedSweep]) -> list[Benchmark]:
+    """Trials a minute of the same sweep at each place, and what more workers bring.
+
+    Args:
+        runs: Number of workers -> the sweep on them.
     """
+    places = {"lanes": lanes} | {f"local_{number}": run for number, run in runs.items()}
+    (first, of_first), *more = runs.items()
+    found = [
+        Benchmark(
+            name=f"cluster_trials_per_minute_{name}",
+            unit="trials a minute",
+            values=(timed.per_minute,),
+            detail=f"{timed.trials} trials of {EACH}, in {timed.wall_s:.1f} s, from the plan to "
+            "the last sealed one",
+            data={"wall_s": timed.wall_s, "client_cpu_s": timed.cpu_s},
+        )
+        for name, timed in places.items()
+    ]
+    return found + [
+        Benchmark(
+            name=f"cluster_speedup_local_{number}",
+            unit=f"times local_{first}",
+            values=(run.per_minute / of_first.per_minute,),
+            detail=f"trials a minute on {number} workers over those on {first}",
+        )
+        for number, run in more
+    ]
+
+
+class TrialSpan(NamedTuple):
+    """A trial on a worker, from its beginning until it was sealed there, by the worker's clock."""
 
     worker: str
     began_s: float
@@ -94,9 +172,6 @@ def gaps_s(spans: Iterable[TrialSpan]) -> list[float]:
     """Seconds from the end of each trial to the beginning of the next one of the same worker.
 
     Packing, sending, Dask's scheduling and the next request are in them.
-
-    Args:
-        spans: Trials of all workers, in any order.
     """
     of_worker: dict[str, list[TrialSpan]] = defaultdict(list)
     for span in spans:
@@ -108,103 +183,17 @@ def gaps_s(spans: Iterable[TrialSpan]) -> list[float]:
     ]
 
 
-def share_percent(seconds: float) -> float:
-    """Seconds as percent of a trial."""
-    return 100.0 * seconds / TRIAL_S
-
-
-def per_minute(trials: int, seconds: float) -> float:
-    """Trials a minute."""
-    return 60.0 * trials / seconds
-
-
-@dataclass(frozen=True)
-class OnWorkers:
-    """The sweep on workers.
-
-    Attributes:
-        workers: How many.
-        came: What came back.
-    """
-
-    workers: int
-    timed: TimedRun
-    came: tuple[TrialOutcome, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the place within names of benchmarks."""
-        return f"local_{self.workers}"
-
-
-def _local(workers: int) -> Cluster:
-    return Cluster(name=f"local-{workers}", local=LocalWorkers(workers=workers))
-
-
-def _on_workers(timer: RunTimer, workers: int, sweep: TimedSweep) -> OnWorkers:
-    with connected(_local(workers)) as client:
-        seats = sum(await_seats(client, LOG.info).values())
-        timed, came = timer.on_workers(f"local:{workers}", sweep, client, seats)
-    return OnWorkers(workers, timed, tuple(came))
-
-
-def _middle(came: Sequence[TrialOutcome]) -> TrialOutcome:
-    """The outcome whose parcel is of median size."""
-    good = [each for each in came if not each.failure]
-    return sorted(good, key=lambda each: len(each.parcel))[len(good) // 2]
-
-
-def rates(lanes: TimedRun, runs: Sequence[OnWorkers]) -> list[Benchmark]:
-    """Trials a minute of the same sweep at each place, and what more workers bring.
-
-    Args:
-        lanes: On the lanes of this machine.
-    """
-    first = runs[0]
-    places = {"lanes": lanes} | {run.name: run.timed for run in runs}
-    found = [_rate(name, timed) for name, timed in places.items()]
-    return found + [
-        Benchmark(
-            name=f"cluster_speedup_{run.name}",
-            unit=f"times {first.name}",
-            values=(_trials_per_minute(run.timed) / _trials_per_minute(first.timed),),
-            detail=f"trials a minute on {run.workers} workers over those on {first.workers}",
-        )
-        for run in runs[1:]
-    ]
-
-
-def _trials_per_minute(timed: TimedRun) -> float:
-    return per_minute(timed.trials, timed.wall_s)
-
-
-def _rate(name: str, timed: TimedRun) -> Benchmark:
-    return Benchmark(
-        name=f"cluster_trials_per_minute_{name}",
-        unit="trials a minute",
-        values=(_trials_per_minute(timed),),
-        detail=f"{timed.trials} trials of {SHORT_S} virtual s, 10 flows, 100 Mbit/s, in "
-        f"{timed.wall_s:.1f} s, from the plan to the last sealed one",
-        data={"wall_s": timed.wall_s, "client_cpu_s": timed.cpu_s},
-    )
-
-
-def gap_benchmark(name: str, came: Sequence[TrialOutcome]) -> list[Benchmark]:
-    """What a worker does not run trials for, between two of them; none where there is no gap.
-
-    Args:
-        name: Of the place.
-        came: What came back from there.
-    """
+def overhead(workers: int, came: Sequence[TrialOutcome]) -> list[Benchmark]:
+    """What a worker does not run trials for, between two of them; none where there is no gap."""
     spans = [TrialSpan(o.worker, o.began_at, o.ended_at) for o in came if not o.failure]
     gaps = gaps_s(spans)
     if not gaps:
         return []
     return [
         Benchmark(
-            name=f"cluster_overhead_percent_{name}",
+            name=f"cluster_overhead_percent_local_{workers}",
             unit=f"% of a {TRIAL_S:g} s trial",
-            values=tuple(share_percent(gap) for gap in gaps),
+            values=tuple(100.0 * gap / TRIAL_S for gap in gaps),
             wanted=GOAL_PERCENT,
             sense="at most",
             detail="from the end of a worker's trial to the beginning of its next: packing, "
@@ -214,66 +203,12 @@ def gap_benchmark(name: str, came: Sequence[TrialOutcome]) -> list[Benchmark]:
     ]
 
 
-def _intakes(timer: RunTimer, stored: dict[int, TrialOutcome], trials: int) -> list[Benchmark]:
-    """What client and scheduler can take in, of parcels of each size."""
-    found = []
-    with connected(_local(INTAKE_WORKERS)) as client:
-        seats = sum(await_seats(client, LOG.info).values())
-        for seconds, outcome in stored.items():
-            sweep = TimedSweep(seconds, MIXES, INTAKE[seconds] * trials)
-            title = f"stored trials of {seconds} s"
-            timed = timer.without_trials(title, sweep, client, seats, outcome)
-            found += intake_benchmarks(seconds, timed, outcome)
-    return found
-
-
-def intake_benchmarks(seconds: int, timed: TimedRun, stored: TrialOutcome) -> list[Benchmark]:
-    """What client and scheduler can take in.
-
-    Args:
-        seconds: Virtual seconds of the stored trial.
-        timed: The run of trials that take no time.
-        stored: What each of them returned.
-    """
-    what = f"stored trials of {seconds} virtual s, {INTAKE_WORKERS} workers"
-    return [
-        Benchmark(
-            name=f"cluster_intake_per_s_{seconds}s",
-            unit="trials/s",
-            values=(timed.trials / timed.wall_s,),
-            detail=f"{timed.trials} {what}, handed out, moved, checked, unpacked and sealed",
-            data={"wall_s": timed.wall_s},
-        ),
-        Benchmark(
-            name=f"cluster_client_cpu_ms_{seconds}s",
-            unit="ms per trial",
-            values=(1e3 * timed.cpu_s / timed.trials,),
-            sense="at most",
-            detail=f"processor time of client and scheduler, which are one process here: {what}",
-        ),
-        Benchmark(
-            name=f"cluster_mb_per_trial_{seconds}s",
-            unit="MB per trial",
-            values=(len(stored.parcel) / 1e6,),
-            sense="at most",
-            detail=f"a sealed trial's parcel: {seconds} virtual s, 10 flows, 100 Mbit/s, "
-            "every postcard; it passes from worker to scheduler, and from there to the client",
-            data={"trial_s": stored.ended_at - stored.began_at},
-        ),
-    ]
-
-
-def _unpacking(folder: Path, seconds: int, outcome: TrialOutcome) -> Benchmark:
-    """The client's one thread: a parcel checked and unpacked."""
-    taken = []
-    for number in range(UNPACKED):
-        begun = time.perf_counter()
-        unpack(Parcel.from_bytes(outcome.parcel), folder / f"unpacked-{seconds}-{number}")
-        taken.append(1e3 * (time.perf_counter() - begun))
+def _size(came: Sequence[TrialOutcome]) -> Benchmark:
     return Benchmark(
-        name=f"cluster_unpack_ms_{seconds}s",
-        unit="ms",
-        values=tuple(taken),
+        name="cluster_mb_per_trial_10s",
+        unit="MB per trial",
+        values=tuple(len(each.parcel) / 1e6 for each in came if not each.failure),
         sense="at most",
-        detail="a parcel checked and unpacked by the client, not yet flushed to disk",
+        detail=f"a sealed trial's parcel: {EACH}, every postcard; it passes from worker to "
+        "scheduler, and from there to the client",
     )

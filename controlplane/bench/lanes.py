@@ -36,12 +36,6 @@ def bench_lanes(
     them but a program that looks at the clock: the other cores idle, then all of them busy, as
     they are under load.
 
-    Args:
-        what: What is looked for.
-        repetitions: How often the whole search is made.
-        measure: Makes one search.
-        watch: Watches a core.
-
     Raises:
         NashbedError: The machine cannot run anything, or the person stopped it.
     """

@@ -39,7 +39,6 @@ def bench_analysis(
     as far as memory reaches.
 
     Args:
-        postcards: How many.
         repetitions: How often the same file is read.
         folder: Where the file goes (None: the system's folder for temporary files).
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from ..contract.benchmark import Benchmark
@@ -30,7 +31,6 @@ TARGET_SHARE = 0.9
 """Wanted of each further core; two packet loops are then 1.8 times as fast as one."""
 MOST_TIME = {"red": 1.1, "codel": 1.1, "fq_codel": 1.3, "dualpi2": 1.3}
 """Wanted of disciplines: the time that a packet takes, over drop-tail's."""
-BURST = 32
 
 
 class Pipeline(Enum):
@@ -41,55 +41,81 @@ class Pipeline(Enum):
     INTERPRETED = "interpreted"
 
 
-def bench_replay(
-    packets: int, repetitions: int, flows: int, burst: int, pipeline: Pipeline = Pipeline.AUTO
-) -> tuple[Benchmark, ...]:
-    """Time packets through the whole path, in memory, at 1 Gbit/s and 2 % overload.
+@dataclass(frozen=True)
+class Packets:
+    """What is put through the path, in memory, at 1 Gbit/s and 2 % overload.
 
-    Args:
-        packets: Packets of each repetition.
-        repetitions: How often.
-        flows: Flows that they belong to.
+    Attributes:
         burst: Packets that arrive at one time, 1 to 64.
-        pipeline: How the P4 program is run.
-
-    Raises:
-        NashbedError: The data plane is not built, or refused.
     """
-    answers = [_once(packets, flows, burst, pipeline) for _ in range(repetitions)]
+
+    count: int
+    flows: int
+    burst: int
+    pipeline: Pipeline = Pipeline.AUTO
+
+    def __str__(self) -> str:
+        return f"{self.count} packets of {self.flows} flows, {self.burst} at once"
+
+    def through(
+        self, cores: Sequence[int] = (), *, discipline: Discipline | None = None
+    ) -> PathSpeed:
+        """Put them through once.
+
+        Args:
+            cores: A packet loop for each; none: one loop, anywhere.
+
+        Raises:
+            NashbedError: The data plane is not built, or refused.
+        """
+        limit = Limit(unit="bytes", value=BUFFER_BYTES)
+        config = replay_config(spec(), Lane(rate_bps=RATE_BPS, limit=limit, discipline=discipline))
+        config["pipeline"] = self.pipeline.value
+        if cores:
+            # Each loop has its part of the packets, and tables of its own.
+            config["cores"] = list(cores)
+            config["queue_packets"] *= len(cores)
+            config["memory_mb"] *= len(cores)
+        with scratch_folder("bench") as folder:
+            file = folder / "dataplane.json"
+            file.write_text(json.dumps(config))
+            command = [str(built(REPLAY)), "--config", str(file)]
+            what = f"{self.count},{self.flows},{self.burst}"
+            done = run_dataplane([*command, "--bench", what])
+        last_line = done.out.splitlines()[-1] if done.out else ""
+        speed = read_message(PathSpeed, last_line, "nashbed-replay: --bench")
+        if speed.departed + speed.dropped != speed.postcards:
+            raise TargetError(f"the data plane lost postcards: {last_line}")
+        return speed
+
+
+def bench_replay(packets: Packets, repetitions: int) -> tuple[Benchmark, ...]:
+    """Time packets through the whole path."""
+    answers = [packets.through() for _ in range(repetitions)]
     ran_as = answers[0].pipeline
     speed = Benchmark(
         name="replay_mpps",
         unit="million packets per second",
         values=tuple(answer.mpps for answer in answers),
         wanted=TARGET_MPPS,
-        detail=f"{packets} packets of {flows} flows, {burst} at once, P4 {ran_as}, one core",
-        data={"packets": packets, "flows": flows, "burst": burst, "pipeline": ran_as},
+        detail=f"{packets}, P4 {ran_as}, one core",
+        data={
+            "packets": packets.count,
+            "flows": packets.flows,
+            "burst": packets.burst,
+            "pipeline": ran_as,
+        },
     )
     return (speed,)
 
 
 def bench_loops(
-    packets: int,
-    repetitions: int,
-    flows: int,
-    burst: int,
-    loops: int,
-    show_step: ShowStep,
-    pipeline: Pipeline = Pipeline.AUTO,
+    packets: Packets, repetitions: int, loops: int, show_step: ShowStep
 ) -> tuple[Benchmark, ...]:
     """Packet loops side by side, each with a lane and a core of its own, and one alone, in turns.
 
-    Args:
-        repetitions: How often.
-        burst: Packets that arrive at one time.
-        loops: How many side by side.
-        show_step: Called before each turn.
-        pipeline: How the P4 program is run.
-
     Raises:
         ConfigError: There are fewer cores.
-        NashbedError: The data plane is not built, or refused.
     """
     cores = sorted(os.sched_getaffinity(0))
     if loops > len(cores):
@@ -97,21 +123,19 @@ def bench_loops(
     alone, together = [], []
     for turn in range(repetitions):
         show_step(f"one loop and {loops}", turn, repetitions)
-        alone.append(_once(packets, flows, burst, pipeline).mpps)
-        together.append(_once(packets, flows, burst, pipeline, cores[:loops]).mpps)
-    ratios = tuple(many / one for many, one in zip(together, alone, strict=True))
-    how = f"{packets} packets of {flows} flows each, {burst} at once"
+        alone.append(packets.through().mpps)
+        together.append(packets.through(cores[:loops]).mpps)
     return (
         Benchmark(
             name="replay_loops_mpps",
             unit="million packets per second",
             values=tuple(together),
-            detail=f"{loops} packet loops, a lane and a core each, {how}",
+            detail=f"{loops} packet loops, a lane and a core each; of each {packets}",
         ),
         Benchmark(
             name="replay_loops_ratio",
             unit="",
-            values=ratios,
+            values=tuple(many / one for many, one in zip(together, alone, strict=True)),
             wanted=TARGET_SHARE * loops,
             detail=f"{loops} packet loops over one, in turns",
         ),
@@ -119,26 +143,9 @@ def bench_loops(
 
 
 def bench_disciplines(
-    packets: int,
-    repetitions: int,
-    flows: int,
-    burst: int,
-    show_step: ShowStep,
-    pipeline: Pipeline = Pipeline.AUTO,
+    packets: Packets, repetitions: int, show_step: ShowStep
 ) -> tuple[Benchmark, ...]:
-    """Each queue discipline of ours with its defaults, and drop-tail, in turns.
-
-    Args:
-        packets: Packets of each repetition.
-        repetitions: How often.
-        flows: Flows that they belong to.
-        burst: Packets that arrive at one time.
-        show_step: Called before each turn.
-        pipeline: How the P4 program is run.
-
-    Raises:
-        NashbedError: The data plane is not built, or refused.
-    """
+    """Each queue discipline of ours with its defaults, and drop-tail, in turns."""
     programs = {
         name: Discipline(name=name, parameters=m().told()) for name, m in DISCIPLINES.items()
     }
@@ -146,9 +153,8 @@ def bench_disciplines(
     for turn in range(repetitions):
         show_step("each discipline", turn, repetitions)
         for name, program in programs.items():
-            speeds[name].append(_once(packets, flows, burst, pipeline, discipline=program).mpps)
+            speeds[name].append(packets.through(discipline=program).mpps)
     usual = speeds.pop("droptail")
-    how = f"{packets} packets of {flows} flows, {burst} at once"
     return tuple(
         Benchmark(
             name=f"replay_{name}_over_droptail",
@@ -156,37 +162,7 @@ def bench_disciplines(
             values=tuple(plain / slow for plain, slow in zip(usual, values, strict=True)),
             wanted=MOST_TIME.get(name),
             sense="at most",
-            detail=f"time of a packet over drop-tail's, in turns; {how}",
+            detail=f"time of a packet over drop-tail's, in turns; {packets}",
         )
         for name, values in speeds.items()
     )
-
-
-def _once(
-    packets: int,
-    flows: int,
-    burst: int,
-    pipeline: Pipeline,
-    cores: Sequence[int] = (),
-    *,
-    discipline: Discipline | None = None,
-) -> PathSpeed:
-    limit = Limit(unit="bytes", value=BUFFER_BYTES)
-    program = Lane(rate_bps=RATE_BPS, limit=limit, discipline=discipline)
-    config = replay_config(spec(), program)
-    config["pipeline"] = pipeline.value
-    if cores:
-        # Each loop has its part of the packets, and tables of its own.
-        config["cores"] = list(cores)
-        config["queue_packets"] *= len(cores)
-        config["memory_mb"] *= len(cores)
-    with scratch_folder("bench") as folder:
-        file = folder / "dataplane.json"
-        file.write_text(json.dumps(config))
-        command = [str(built(REPLAY)), "--config", str(file)]
-        done = run_dataplane([*command, "--bench", f"{packets},{flows},{burst}"])
-    last_line = done.out.splitlines()[-1] if done.out else ""
-    speed = read_message(PathSpeed, last_line, "nashbed-replay: --bench")
-    if speed.departed + speed.dropped != speed.postcards:
-        raise TargetError(f"the data plane lost postcards: {last_line}")
-    return speed

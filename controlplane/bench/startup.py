@@ -25,10 +25,6 @@ SCRIPT = "from nashbed.controlplane.cli import main; main()"
 def bench_startup(repetitions: int, show_step: ShowStep) -> tuple[Benchmark, ...]:
     """Time `--help` and `validate`, in turns; each is run once before, so that files are cached.
 
-    Args:
-        repetitions: How often each.
-        show_step: Called before each turn.
-
     Raises:
         InternalError: A command failed.
     """

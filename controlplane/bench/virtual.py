@@ -5,22 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
-from ..config import parse_scenario
+from ..config import Loaded, parse_scenario
 from ..contract.benchmark import Benchmark
-from ..contract.errors import ConfigError, InternalError
+from ..contract.errors import ConfigError
+from ..contract.testbed import Testbed
 from ..lane.generators import Generators
+from ..lane.lab import compiled_program, opened_lab
 from ..lane.programmed import programmed
-from ..machine.host.session import Session
+from ..machine.host.runs import id_of
+from ..machine.host.session import SessionRequest
 from ..machine.log import ShowStep
+from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..run.planning import plan_run
-from .profile import Profile, read_profile, recorded, require_perf
-from .site import BenchSite
 
 SCENARIO = """\
 name: speed
@@ -50,10 +50,7 @@ class Case:
     """One kind of trial: 40 ms, 2 BDP, half of the flows BBR.
 
     Attributes:
-        rate: The bottleneck's rate.
-        seconds: Virtual seconds of it.
         wanted: What its Gbit/s per core should be of kernel TCP's; None: no bound.
-        transfers: Short flows that come in a second besides.
     """
 
     rate: str
@@ -94,16 +91,12 @@ class Timed:
     Attributes:
         virtual_s: Virtual time from the order to start until the last report, in seconds.
         wall_s: The same by this machine's clock.
-        payload_bytes: What the sinks read meanwhile.
-        memory_bytes: The most memory that its guest had.
-        profile: Where its processor time went; None: not recorded.
     """
 
     virtual_s: float
     wall_s: float
     payload_bytes: int
     memory_bytes: int
-    profile: Profile | None = None
 
     @property
     def speedup(self) -> float:
@@ -116,54 +109,52 @@ class Timed:
         return self.payload_bytes * 8 / self.wall_s / 1e9
 
 
+def require_virtual(testbed: Testbed) -> None:
+    """Raise ConfigError for a testbed in real time."""
+    if not testbed.is_virtual:
+        raise ConfigError(
+            f"testbed {testbed.name!r}: target {testbed.target} runs in real time; choose a "
+            "testbed of target virtual"
+        )
+
+
 def bench_virtual(
-    site: BenchSite,
+    testbed: Loaded[Testbed],
+    folder: Path,
     repetitions: int,
     show_step: ShowStep,
     cases: Sequence[Case] = CASES,
-    *,
-    profiled: bool = False,
 ) -> tuple[Benchmark, ...]:
     """Run each kind of trial on one core, in turns.
 
     Args:
-        site: Where; its testbed is in virtual time.
-        repetitions: How often each.
-        show_step: Called before each trial.
-        cases: The kinds of trial.
-        profiled: Sample with perf where the time goes, in `data` as `profile`; it costs a little.
+        testbed: In virtual time.
+        folder: Where logs and what flows leave go.
 
     Raises:
         ConfigError: The testbed is not in virtual time.
-        PrerequisiteError: perf is wanted and cannot sample.
         NashbedError: A trial failed.
     """
-    if profiled:
-        require_perf()
-    if not site.bed.is_virtual:
-        raise ConfigError(
-            f"testbed {site.bed.name!r}: target {site.bed.target} runs in real time; choose a "
-            "testbed of target virtual"
-        )
+    require_virtual(testbed.model)
     timed: dict[Case, list[Timed]] = {case: [] for case in cases}
     total = repetitions * len(cases)
     for number in range(total):
         case = cases[number % len(cases)]
         show_step(f"{case.text}, {case.rate}", number, total)
-        timed[case].append(_time_trial(site, case, profiled=profiled))
+        turn = folder / f"turn{number:02d}"
+        turn.mkdir()
+        timed[case].append(_time_trial(testbed, turn, case))
     return tuple(each for case in cases for each in _benchmarks(case, timed[case]))
 
 
 def _benchmarks(case: Case, timed: Sequence[Timed]) -> tuple[Benchmark, Benchmark]:
     memory_mib = max(each.memory_bytes for each in timed) / 2**20
-    profile = timed[-1].profile
     speedup = Benchmark(
         name=f"virtual_speedup_{case.name}",
         unit="times the clock",
         values=tuple(each.speedup for each in timed),
         detail=f"{case.seconds} s of {case.text}, 40 ms, 2 BDP, on one core; {memory_mib:.0f} MiB",
-        data={"memory_mib": memory_mib, "wall_s": [each.wall_s for each in timed]}
-        | ({"profile": profile.model_dump()} if profile is not None else {}),
+        data={"memory_mib": memory_mib, "wall_s": [each.wall_s for each in timed]},
     )
     payload = Benchmark(
         name=f"virtual_gbps_{case.name}",
@@ -175,7 +166,7 @@ def _benchmarks(case: Case, timed: Sequence[Timed]) -> tuple[Benchmark, Benchmar
     return speedup, payload
 
 
-def _time_trial(site: BenchSite, case: Case, *, profiled: bool) -> Timed:
+def _time_trial(testbed: Loaded[Testbed], folder: Path, case: Case) -> Timed:
     text = SCENARIO.format(
         rate=case.rate,
         flows=case.flows,
@@ -183,33 +174,23 @@ def _time_trial(site: BenchSite, case: Case, *, profiled: bool) -> Timed:
         bbr=case.flows // 2,
         transfers=TRANSFERS.format(transfers=case.transfers) if case.transfers else "",
     )
-    scenario = parse_scenario(text, case.name)
-    (trial,) = plan_run(scenario, site.testbed, _no_search).trials
-    attempt = make_attempt(scenario.model, trial, 0, LANE, site.turn_folder())
+    scenario, bed = parse_scenario(text, case.name), testbed.model
+    (trial,) = plan_run(scenario, testbed).trials
+    groups, window = len(scenario.model.flows), trial.setting.largest_window_bytes
+    attempt = make_attempt(scenario.model, trial, 0, LANE, folder)
+    session = local_session(SessionRequest(id_of(folder), folder, bed, 1, groups, window))
     with (
-        site.lab(1, trial.setting.largest_window_bytes, len(scenario.model.flows)) as lab,
+        opened_lab(session, bed, compiled_program(bed)) as lab,
         programmed(lab, attempt.program(), attempt.telemetry()),
-        Generators(lab.session, attempt, threading.Event()) as generators,
+        Generators(session, attempt, threading.Event()) as generators,
     ):
         generators.start()
-        samples = attempt.folder / "perf.data" if profiled else None
-        timed = _time_flows(lab.session, generators, samples)
-    return replace(timed, profile=read_profile(samples)) if samples is not None else timed
-
-
-def _time_flows(session: Session, generators: Generators, samples: Path | None) -> Timed:
-    pid = session.guest_pid
-    with recorded(pid, samples) if samples is not None and pid is not None else nullcontext():
         begun_ns, begun = session.clock.now_ns(), time.perf_counter()
         reports = generators.await_ends(generators.order_start())
         wall_s = time.perf_counter() - begun
-    return Timed(
-        virtual_s=(session.clock.now_ns() - begun_ns) / 1e9,
-        wall_s=wall_s,
-        payload_bytes=sum(flow.bytes for flow in reports.sink.flows),
-        memory_bytes=session.peak_memory_bytes,
-    )
-
-
-def _no_search(*_: object) -> NoReturn:
-    raise InternalError("a trial to be timed is planned, not searched for")
+        return Timed(
+            virtual_s=(session.clock.now_ns() - begun_ns) / 1e9,
+            wall_s=wall_s,
+            payload_bytes=sum(flow.bytes for flow in reports.sink.flows),
+            memory_bytes=session.peak_memory_bytes,
+        )

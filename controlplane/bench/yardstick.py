@@ -105,8 +105,6 @@ class Kind(NamedTuple):
     """A kind of yardstick.
 
     Attributes:
-        name: What the machine does.
-        unit: Of its speed.
         work: Prepares the work.
     """
 

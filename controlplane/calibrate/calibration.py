@@ -49,8 +49,6 @@ class Settings:
     """What is measured.
 
     Attributes:
-        rates_bps: Bottleneck rates.
-        limits: Buffer limits.
         base_rtts_ns: Base RTTs, one flow group each.
         open_rate_bps: A rate that is out of the way.
         load_bps: Load that the path must carry without a queue.
@@ -75,9 +73,6 @@ def make_settings(
 
     Args:
         testbed: Its capacity is the rate to be used, unless rates are given.
-        can: What the target can do.
-        rates: Rates to calibrate at.
-        base_rtts: Base RTTs to calibrate at.
 
     Raises:
         ConfigError: The target cannot do what is asked.
@@ -122,13 +117,7 @@ def _bytes_at_most(limit: Limit) -> int:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One thing to measure.
-
-    Attributes:
-        title: For the display.
-        stimulus: What to do.
-        judge: What it shows.
-    """
+    """One thing to measure."""
 
     title: str
     stimulus: Stimulus
@@ -141,7 +130,6 @@ def plan_measurements(
     """Everything that a calibration measures.
 
     Args:
-        can: What the target can do.
         resolve: What the target would really do.
     """
     return [
@@ -161,7 +149,6 @@ def calibrate(
     """Measure everything; returns the verdicts.
 
     Args:
-        rig: Where to measure.
         show_step: Called before each measurement: its title, and how many are done.
     """
     checks: list[CalibrationCheck] = []

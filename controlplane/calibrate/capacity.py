@@ -41,7 +41,6 @@ class Capacities:
     """What is looked for.
 
     Attributes:
-        lanes: What each lane is like.
         start: Number of lanes that the search begins with.
         most: No more lanes than this; None: as many as the testbed has.
         attempts: How often a level may be tried before it counts as failed.
@@ -61,10 +60,7 @@ class LaneCount:
 
     Attributes:
         lanes: The largest number of lanes that passed and was confirmed; 0: not even one.
-        rate_bps: Sum of their rates.
         levels: Every attempt at every level, in order.
-        few: What the lone flow gets with few lanes; None: no lane says it.
-        margin: The largest difference of its share that did not matter.
     """
 
     lanes: int
@@ -74,11 +70,7 @@ class LaneCount:
     margin: float = MARGIN
 
     def shares(self, virtual: LoneShare | None = None) -> ProbedShares | None:
-        """What load did to shares; None where no lane says it.
-
-        Args:
-            virtual: What the lone flow gets in virtual time.
-        """
+        """What load did to shares; None where no lane says it."""
         if self.few is None:
             return None
         most = [share for level in self.passed_at(self.lanes) for share in level.lone_shares]
@@ -99,13 +91,6 @@ def measure_lanes(
     find_artefact: Callable[[Testbed], Path] = compiled_program,
 ) -> LaneCount:
     """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
-
-    Args:
-        testbed: The testbed; what capacity it states does not matter.
-        what: What is looked for.
-        show_line: Called with a line for each attempt.
-        make_session: Makes the session; tests give one without a real machine.
-        find_artefact: Finds the compiled P4 program.
 
     Raises:
         ConfigError: Lanes cannot be counted on this testbed; the reason.
@@ -137,9 +122,6 @@ def measure_lanes(
 def virtual_share(lanes: Lanes) -> LoneShare | None:
     """What the lone flow gets in virtual time, where no load can change it.
 
-    Args:
-        lanes: What each lane is like.
-
     Returns:
         Its share; None where no guest's kernel is built.
     """
@@ -164,7 +146,6 @@ class Search:
     single failure says little. Whatever is found passed twice, in two tries of its own.
 
     Args:
-        measure: Tries a level once.
         attempts: How often a level may be tried before it counts as failed.
         made: Attempts that were made before.
     """

@@ -33,12 +33,7 @@ def within(
     """A check that is passed by a value of at most the limit on either side of 0.
 
     Args:
-        name: Name of the check.
-        setting: What it was measured at.
         value: What was measured; None: it could not be, which is not passed.
-        limit: The bound.
-        unit: Unit of both.
-        detail: One line for a person.
     """
     passed = value is not None and abs(value) <= limit
     return CalibrationCheck(
@@ -91,8 +86,6 @@ def busy_rate_bps(dequeue_ns: Ints, size: Ints, stretches: list[slice], applied:
     """What the link sent where it was busy, by the switch's clock.
 
     Args:
-        dequeue_ns: Departures.
-        size: Their frames' bytes.
         stretches: Where the link was never idle.
         applied: What counts for a packet.
     """

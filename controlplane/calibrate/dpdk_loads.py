@@ -180,8 +180,6 @@ class PktgenLoad(Load):
 
     Args:
         address: Host and port of its Lua socket.
-        ends: Hardware addresses of the path's ends.
-        pktgen_port: Number of the port that it sends on.
     """
 
     step_s = PKTGEN_STEP_S
@@ -228,11 +226,7 @@ class NoAnswerError(HostError):
 
 
 class LuaShell:
-    """Pktgen's Lua socket: lines out, numbered answers in, everything else passed over.
-
-    Args:
-        address: Host and port.
-    """
+    """Pktgen's Lua socket: lines out, numbered answers in, everything else passed over."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._name = f"pktgen at {address[0]}:{address[1]}"

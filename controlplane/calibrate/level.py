@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
 from ..config import Loaded, parse_scenario
 from ..contract.certificate import CoreShares, Lateness, LevelAttempt, RoundTripError
-from ..contract.errors import ConfigError, HostError, InternalError, TargetError
+from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.target import Capabilities
@@ -29,7 +28,6 @@ from ..run.planning import plan_run
 from ..run.progress import Snapshot, TrialStep
 from ..run.runner import execute
 from ..run.this_machine import ThisMachine
-from ..run.work import Chooser
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from ..store.sealed_trial import SealedTrial
@@ -62,11 +60,8 @@ class Lanes:
     """What every lane is like.
 
     Attributes:
-        rate: Its bottleneck's rate.
-        base_rtt: Its flows' base RTT.
         flows: Its flows: a lone one runs CUBIC, the others BBR. No other mix's shares say as much
             of what a machine does to its flows.
-        seconds: How long it is measured.
         more: Further lines of the scenario; tests widen bounds by them.
     """
 
@@ -81,7 +76,6 @@ class Lanes:
         """So many lanes as trials of one scenario, each tried once.
 
         Args:
-            lanes: How many.
             seed: No two attempts have the same.
 
         Raises:
@@ -105,11 +99,7 @@ class Lanes:
 
 
 def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
-    """The testbed with room for every lane it has, whatever it is said to carry.
-
-    Args:
-        rate: Of a lane.
-    """
+    """The testbed with room for every lane it has, whatever it is said to carry."""
     lanes = testbed.model.dataplane.lanes
     capacity = Capacity(rate=Rate(rate.bps * lanes), lanes=lanes)
     model = testbed.model.model_copy(update={"capacity": capacity})
@@ -117,12 +107,7 @@ def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
 
 
 def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
-    """Why lanes of a rate cannot be counted on a testbed; empty: they can.
-
-    Args:
-        can: What its target can do.
-        rate: Of a lane.
-    """
+    """Why lanes of a rate cannot be counted on a testbed; empty: they can."""
     if testbed.switch is not None:
         return (
             f"target {can.target}: the testbed file states the capacity of its switch, and it is "
@@ -143,14 +128,7 @@ def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
 
 @dataclass(frozen=True)
 class LevelRunner:
-    """Tries levels on a testbed.
-
-    Attributes:
-        testbed: The testbed, its capacity set aside.
-        lanes: What each lane is like.
-        make_session: Makes the session; tests give one without a real machine.
-        find_artefact: Finds the compiled P4 program.
-    """
+    """Tries levels on a testbed."""
 
     testbed: Loaded[Testbed]
     lanes: Lanes
@@ -160,14 +138,10 @@ class LevelRunner:
     def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
         """The plan of a level; raises ConfigError where it does not fit on the testbed."""
         scenario = self.lanes.scenario(lanes, seed)
-        return scenario, plan_run(scenario, self.testbed, _all_of_them)
+        return scenario, plan_run(scenario, self.testbed)
 
     def once(self, lanes: int, seed: int) -> LevelAttempt:
         """Try a level once; nothing of it stays.
-
-        Args:
-            lanes: The level.
-            seed: The attempt's seed.
 
         Raises:
             NashbedError: Stopped by the person, the disk is full, or the level does not fit.
@@ -177,7 +151,7 @@ class LevelRunner:
             raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit at the same time")
         watch = AllRunning(lanes)
         with scratch_folder("capacity") as folder:
-            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            run = new_run(folder, scenario, self.testbed, plan)
             early = ""
             try:
                 execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))
@@ -190,15 +164,12 @@ class LevelRunner:
     def shares(self, trials: int) -> tuple[float, ...]:
         """What the lone flow gets in trials of this lane, as many at once as the testbed runs.
 
-        Args:
-            trials: How many.
-
         Raises:
             NashbedError: Stopped by the person, or the testbed cannot run them.
         """
         scenario, plan = self.plan(trials)
         with scratch_folder("capacity") as folder:
-            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            run = new_run(folder, scenario, self.testbed, plan)
             execute(run, lambda _: None, ThisMachine(self.make_session, self.find_artefact))
             return lone_shares(run.directory, run.directory.sealed())
 
@@ -272,12 +243,7 @@ def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError:
 
 
 def lone_shares(directory: RunDirectory, records: Sequence[TrialRecord]) -> tuple[float, ...]:
-    """What the lone CUBIC flow of each sealed lane got of its throughput after the warm-up, 0 to 1.
-
-    Args:
-        directory: The run of the lanes.
-        records: Its sealed trials.
-    """
+    """What the lone CUBIC flow of each sealed lane got of its throughput after warm-up, 0 to 1."""
     return tuple(
         share
         for record in records
@@ -301,11 +267,3 @@ def together_s(records: Sequence[TrialRecord]) -> float:
     begin = max(record.t0_ns for record in records)
     end = min(record.t0_ns + record.duration_ns for record in records)
     return max(0, end - begin) / 1e9
-
-
-def _all_of_them(*_: object) -> NoReturn:
-    raise InternalError("lanes are counted by an exhaustive plan")
-
-
-def _no_chooser(*_: object) -> Chooser:
-    raise InternalError("lanes are counted by an exhaustive plan")

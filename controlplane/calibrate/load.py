@@ -21,7 +21,6 @@ class BurstStep:
 
     Attributes:
         frame_bytes: Ethernet frame without FCS.
-        count: How many.
     """
 
     frame_bytes: int
@@ -33,11 +32,6 @@ class Burst:
     """UDP frames of one flow, in order.
 
     Attributes:
-        src: Sender's address.
-        sport: Sender's port.
-        dst: Receiver's address.
-        dport: Receiver's port.
-        steps: The frames.
         pps: Frames per second; what a generator cannot pace it sends as fast as it can.
     """
 
@@ -86,11 +80,7 @@ class Load(ABC):
 
 
 class OwnLoad(Load):
-    """nashbed-probe without echoes.
-
-    Args:
-        make_prober: Makes a prober with these sockets and this schedule.
-    """
+    """nashbed-probe without echoes."""
 
     def __init__(self, make_prober: Callable[[list[Socket], NDArray[np.void]], Prober]) -> None:
         self._make_prober = make_prober

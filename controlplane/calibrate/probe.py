@@ -30,13 +30,7 @@ Records = NDArray[np.void]
 
 @dataclass(frozen=True)
 class Socket:
-    """A prober's socket.
-
-    Attributes:
-        local: Own address.
-        remote: The other end's address.
-        remote_port: The other end's port.
-    """
+    """A prober's socket."""
 
     local: str
     local_port: int
@@ -48,7 +42,6 @@ class Prober:
     """Sends a schedule and notes what comes back.
 
     Args:
-        session: Starts it beside the senders.
         folder: Where its files go; made for it.
         sockets: What the schedule's socket numbers mean.
         schedule: PROBE_SCHEDULE records.
@@ -98,9 +91,7 @@ class Reflector:
     """Notes every datagram that arrives at the receivers and sends echoes back.
 
     Args:
-        session: Starts it beside the receivers.
         folder: Where its files go; made for it.
-        sockets: Addresses and ports.
     """
 
     def __init__(self, session: Session, folder: Path, sockets: list[tuple[str, int]]) -> None:

@@ -134,8 +134,6 @@ class Stimulus:
 
     Attributes:
         name: For folders and messages.
-        bottleneck: Rate and limit.
-        burst: The load.
         probe_seconds: How long probes are sent; 0: none.
         lead_seconds: How long probes are alone before the load.
         drain: Whether to wait until the lane is empty.
@@ -156,8 +154,6 @@ class Stimulated:
     Attributes:
         sent: Frames of the load, as its generator says.
         load_ns: When the load began and ended.
-        schedule: The probes.
-        probed: What became of each.
     """
 
     sent: int
@@ -171,11 +167,9 @@ class Observation(Stimulated):
     """What came of it.
 
     Attributes:
-        applied: What the target really did.
         seen: Everything that arrived at the receivers, in order.
         cards: All postcards; their times are the switch's.
         counters: Registers of the lane's flows.
-        totals: What became of the postcards.
         losses: Change of every loss counter.
     """
 
@@ -196,9 +190,6 @@ class CalibrationRig:
     """Runs measurements on a lab's first lane.
 
     Args:
-        lab: Session and target.
-        lane: The lane's flows.
-        load: The load generator.
         folder: Where raw files go.
 
     Attributes:

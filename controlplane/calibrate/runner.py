@@ -93,12 +93,8 @@ def execute(
     """Calibrate and write the certificate; the machine is given back whatever happens.
 
     Args:
-        what: What to calibrate.
         show_step: Called before each measurement.
         say: Told what the capacity's measurement finds.
-        make_session: Makes the session; tests give one without a real machine.
-        find_artefact: Finds the compiled P4 program.
-        count_lanes: Measures the capacity.
         without_load: Says what the lone flow gets in virtual time.
 
     Raises:
@@ -182,10 +178,6 @@ def with_margin(count: LaneCount, testbed: Testbed) -> Capacity | None:
 
     At the largest number the gates pass about as often as not; that lane is the margin. The
     number of lanes is no limit of its own: lanes of a lower rate are more.
-
-    Args:
-        count: What was measured.
-        testbed: Says how many lanes there may be at all.
     """
     if count.lanes == 0:
         return None

@@ -14,13 +14,7 @@ from nashbed.files import quantity, read_testbed, work_folder
 
 from ..bench import against, all_parts
 from ..bench.lanes import bench_lanes
-from ..bench.replay import (
-    Pipeline,
-    bench_disciplines,
-    bench_loops,
-    bench_replay,
-)
-from ..bench.site import BenchSite
+from ..bench.replay import Packets, Pipeline, bench_disciplines, bench_loops, bench_replay
 from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
 from ..bench.yardstick import take_yardstick, with_yardstick
@@ -85,12 +79,12 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     """
 
     def measure(show_step: ShowStep) -> Iterator[Benchmark]:
-        each = (packets, repetitions, flows, burst)
-        yield from bench_replay(*each, pipeline)
+        each = Packets(packets, flows, burst, pipeline)
+        yield from bench_replay(each, repetitions)
         if disciplines:
-            yield from bench_disciplines(*each, show_step, pipeline)
+            yield from bench_disciplines(each, repetitions, show_step)
         if loops > 1:
-            yield from bench_loops(*each, loops, show_step, pipeline)
+            yield from bench_loops(each, repetitions, loops, show_step)
 
     return _answer("replay", measure, as_json)
 
@@ -149,14 +143,10 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
         return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions), as_json)
 
 
-@app.command(epilog="Example: nashbed bench virtual --repetitions 1 --profile")
+@app.command(epilog="Example: nashbed bench virtual --repetitions 1")
 def virtual(
     testbed: TestbedName = "virtual",
     repetitions: Repetitions = 3,
-    profile: Annotated[
-        bool,
-        typer.Option("--profile", help="Sample with perf where the time goes (linux-perf)."),
-    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """How much faster than the clock a trial in virtual time is (2 min).
@@ -165,10 +155,9 @@ def virtual(
     """
     bed = read_testbed(testbed)
     with work_folder() as folder:
-        site = BenchSite(bed, folder)
         return _answer(
             "virtual",
-            lambda show_step: bench_virtual(site, repetitions, show_step, profiled=profile),
+            lambda show_step: bench_virtual(bed, folder, repetitions, show_step),
             as_json,
         )
 
@@ -185,10 +174,9 @@ def cluster(
     trials: Annotated[int, typer.Option(min=1, help="Trials of each of five mixes.")] = 4,
     as_json: AsJson = False,
 ) -> int:
-    """What trials on Dask's workers cost (3 min).
+    """What trials on Dask's workers cost (1 min).
 
-    The same sweep in virtual time on this machine's lanes and on workers, then trials that take no
-    time: how fast client and scheduler take results in.
+    The same sweep in virtual time on this machine's lanes and on workers.
     """
     need_extra("cluster", "distributed")
     from ..bench.cluster import bench_cluster  # noqa: PLC0415 - Dask takes long to import

@@ -7,7 +7,6 @@ from fnmatch import fnmatch
 
 from rich.table import Table
 
-from ..bench.profile import Profile
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from .console import as_text
 from .documents import Markers
@@ -38,16 +37,7 @@ def benchmarks_text(benchmarks: Sequence[Benchmark]) -> str:
             ("met" if each.met else "missed") if _wanted(each) else "",
         )
     lines = [f"{each.name}: {_how(each)}\n" for each in benchmarks]
-    profiles = {each.name: each.data["profile"] for each in benchmarks if "profile" in each.data}
-    lines += [_profile_text(name, Profile(**profile)) for name, profile in profiles.items()]
     return as_text(table, WIDTH) + "".join(lines)
-
-
-def _profile_text(name: str, profile: Profile) -> str:
-    parts = [f"  {percent:5.1f} %  {part}" for part, percent in profile.parts.items()]
-    symbols = [f"  {each.percent:5.1f} %  {each.name} ({each.file})" for each in profile.symbols]
-    lines = [f"\n{name}: processor time", *parts, "  of it, by function", *symbols]
-    return "\n".join(lines) + "\n"
 
 
 def short(value: float) -> str:

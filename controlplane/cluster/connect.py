@@ -14,7 +14,7 @@ from ..contract.cluster import Cluster, ClusterKind, ClusterTls
 from ..contract.errors import HostError, need_extra
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
-from .credentials import dask_security, reached
+from .credentials import reached
 from .jobqueue import jobqueue_cluster
 from .security import ANSWER_S, close_http, reach
 from .starting import PRELOAD, configured_dask
@@ -31,9 +31,6 @@ def connected(cluster: Cluster) -> Iterator[Client]:
     What was started here (workers, jobs, a scheduler) has ended when the context is left, however
     it is left; a scheduler that ran before goes on.
 
-    Args:
-        cluster: The cluster, with absolute paths.
-
     Yields:
         The client. It may have no worker yet.
 
@@ -43,24 +40,22 @@ def connected(cluster: Cluster) -> Iterator[Client]:
         HostError: Nobody is there, does not accept us, or a library is not installed.
     """
     with (
-        configured_dask(),
         reached(cluster, "client") as (found, tls),
+        configured_dask(tls),
         _START[cluster.kind](found, tls) as scheduler,
     ):
         close_http(getattr(scheduler, "scheduler", None))
-        client: Any = _client(scheduler, tls)
+        client: Any = _client(scheduler)
         try:
             yield client
         finally:
             client.close()
 
 
-def _client(scheduler: Any, tls: ClusterTls | None) -> Client:
+def _client(scheduler: Any) -> Client:
     make: Any = distributed.Client  # Dask has no types
     try:
-        client: Client = make(
-            scheduler, security=dask_security(tls), timeout=ANSWER_S, set_as_default=False
-        )
+        client: Client = make(scheduler, timeout=ANSWER_S, set_as_default=False)
     except OSError as error:
         name = scheduler if isinstance(scheduler, str) else scheduler.scheduler_address
         raise HostError(
@@ -100,7 +95,6 @@ def _local(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
             local_directory=str(folder),
             preload=[PRELOAD],
             protocol="tls://",
-            security=dask_security(tls),
             silence_logs=logging.CRITICAL,
         ) as started,
     ):

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import dask.config
 from distributed.security import Security
@@ -38,10 +38,6 @@ RENEWED_S = 300 * 86_400
 @contextmanager
 def reached(cluster: Cluster, role: Role) -> Iterator[tuple[Cluster, ClusterTls | None]]:
     """The cluster as it is reached, and what is shown there, for as long as the context lasts.
-
-    Args:
-        cluster: The cluster, with absolute paths.
-        role: Who we are.
 
     Yields:
         The cluster, with an encrypted address on loopback, and certificates (None: no TLS, as the
@@ -121,10 +117,6 @@ def _of_file(path: Path) -> ClusterTls:
 def certificates(tls: ClusterTls | None, role: Role) -> ClusterTls:
     """The certificates of an encrypted cluster: its own, or those of Dask's configuration.
 
-    Args:
-        tls: Its own, with absolute paths.
-        role: Who shows them.
-
     Raises:
         ConfigError: There are none, or a file is not what it should be.
     """
@@ -173,15 +165,3 @@ def _check_files(tls: ClusterTls) -> None:
             f"tls: {tls.certificate} and {tls.key} are not a certificate and its own key without "
             "a password, in PEM form"
         ) from error
-
-
-def dask_security(tls: ClusterTls | None) -> Security | None:
-    """Credentials as Dask takes them, in every role; None without TLS."""
-    if tls is None:
-        return None
-    ours: dict[str, str] = {}
-    for role in get_args(Role):
-        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
-    make: Any = Security  # Dask has no types
-    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
-    return security

@@ -54,11 +54,7 @@ class Identity(ContractModel):
     """What decides what a trial measures, beside its scenario.
 
     Attributes:
-        version: Of nashbed.
         sources: SHA-256 of its Python and C sources, wherever they stand.
-        artefact: SHA-256 of the compiled P4 program.
-        architecture: Of the machine, e.g. x86_64.
-        kernels: The kernels of its guests; none in real time.
         programs: What its guests run besides, by name -> SHA-256; nothing in real time.
     """
 
@@ -72,9 +68,6 @@ class Identity(ContractModel):
 
 def identity_here(testbed: Testbed, kernels: Sequence[str]) -> Identity:
     """The identity of this machine and this nashbed.
-
-    Args:
-        kernels: Names of the kernels that trials ask for, in virtual time.
 
     Raises:
         HostError: The P4 program is missing, or a kernel's program has changed.
@@ -101,11 +94,7 @@ def _kernel(testbed: Testbed, name: str) -> KernelIdentity:
 
 @cache
 def sources_digest(root: Path) -> str:
-    """SHA-256 of the sources in a checkout, in hexadecimal; the checkout's place is not in it.
-
-    Args:
-        root: The checkout.
-    """
+    """SHA-256 of the sources in a checkout, in hexadecimal; the checkout's place is not in it."""
     total = hashlib.sha256()
     for path in sorted(_sources(root), key=lambda path: path.relative_to(root).as_posix()):
         content = path.read_bytes()

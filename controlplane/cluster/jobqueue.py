@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from distributed.security import Security
 from distributed.utils import get_ip_interface
 
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from ..contract.errors import ConfigError, HostError, need_extra
-from .credentials import dask_security
 from .security import check_host
 from .starting import PRELOAD, PRELOAD_KEEPER, first_words, scheduler_options, started
 
@@ -32,11 +32,7 @@ def jobqueue_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     """Start a scheduler in this process and submit the jobs; both end with the context.
 
     Args:
-        cluster: A cluster of kind jobqueue.
         tls: Certificates, if it has some; jobs read them under the same paths.
-
-    Yields:
-        Dask's SpecCluster. Jobs may wait in their queue for long.
 
     Raises:
         ConfigError: The network between the jobs and us is not private, and there is no TLS.
@@ -54,12 +50,11 @@ def jobqueue_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
         "options": scheduler_options(
             tls,
             interface=queue.interface,
-            security=dask_security(tls),
             dashboard_address="127.0.0.1:0",
         ),
     }
     jobs = dict.fromkeys(range(queue.jobs), job)
-    with started(scheduler, jobs, tls, lambda error: _explain(queue.system, error)) as running:
+    with started(scheduler, jobs, lambda error: _explain(queue.system, error)) as running:
         yield running
 
 
@@ -72,10 +67,6 @@ def job_options(queue: JobQueue, tls: ClusterTls | None) -> dict[str, Any]:
     """Arguments of dask-jobqueue's job.
 
     Every value is said, or the library would take it from the user's Dask configuration.
-
-    Args:
-        queue: What the cluster file says.
-        tls: Certificates, if it has some.
     """
     options = {
         "cores": queue.cores,
@@ -83,7 +74,7 @@ def job_options(queue: JobQueue, tls: ClusterTls | None) -> dict[str, Any]:
         "memory": queue.memory,
         "interface": queue.interface,
         "protocol": None if tls is None else "tls://",
-        "security": dask_security(tls),
+        "security": None if tls is None else Security(),
         "death_timeout": SCHEDULER_GONE_S,
         "local_directory": queue.folder or "/tmp",  # noqa: S108 - of the node, by default
         "log_directory": queue.logs,

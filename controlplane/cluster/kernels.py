@@ -51,11 +51,6 @@ class KernelProvider:
 
     The workers of a machine share what is in its cache: one of them is given the kernels, and then
     the others look again. Who still lacks them has a cache of its own, and is given them next time.
-
-    Args:
-        bundle: The run.
-        ask: Has workers do something.
-        say: Told what the user should know.
     """
 
     def __init__(self, bundle: RunBundle, ask: Ask, say: Say) -> None:
@@ -102,7 +97,6 @@ async def take_kernels(
     """Install kernels of virtual time on this worker's machine, then take part in a run.
 
     Args:
-        run: The run's name.
         kernels: A `KernelIdentity` as JSON and the kernel, each.
         dask_worker: This worker; Dask names it.
     """
@@ -122,7 +116,6 @@ async def look_again(run: str, dask_worker: Worker | None = None) -> None:
     """Take part in a run if another worker of this machine was given the kernels meanwhile.
 
     Args:
-        run: The run's name.
         dask_worker: This worker; Dask names it.
     """
     assert dask_worker is not None
@@ -146,7 +139,6 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
     """Put a kernel that came into this machine's cache, unless it is there meanwhile.
 
     Args:
-        identity: Which kernel it should be.
         data: As `pack_kernel` made it.
 
     Raises:

@@ -72,9 +72,8 @@ class OnCluster:
     """Trials on the workers of a cluster.
 
     Attributes:
-        say: Told what the user should know.
         shared: Folder on a shared file system, for large tables; empty: there is none.
-        task: What workers do with a trial; `nashbed bench cluster` has its own.
+        task: What workers do with a trial; tests have their own.
         on_outcome: Called with all that comes back.
     """
 
@@ -119,7 +118,6 @@ class SubmittedTrial:
     """A trial that was handed out.
 
     Attributes:
-        future: What comes of it.
         testbed: The real testbed that it was given to; empty: virtual time.
     """
 
@@ -130,10 +128,6 @@ class SubmittedTrial:
 
 class ClusterWorkers:
     """Hands jobs out to Dask's workers and seals what they send back.
-
-    Args:
-        run: The run; its manifest learns what the trials run on.
-        book: The jobs.
 
     Attributes:
         bundle: What workers are told of the run.

@@ -44,14 +44,7 @@ class ParcelError(HostError):
 
 
 class KeptFile(ContractModel):
-    """A file of the trial that stayed in the shared folder.
-
-    Attributes:
-        name: In the trial's folder.
-        place: In the shared folder.
-        size_bytes: Its size.
-        digest: SHA-256 of its bytes.
-    """
+    """A file of the trial that stayed in the shared folder."""
 
     name: str
     place: str
@@ -64,9 +57,7 @@ class Parcel(ContractModel):
 
     Attributes:
         trial: Name of the folder: the trial's id.
-        files: How many files the archive holds.
         content_bytes: Their sizes together.
-        kept: The files that stayed in the shared folder.
         archive: The others: a compressed tar archive.
         digest: SHA-256 of all of the above.
     """

@@ -32,20 +32,12 @@ LOOK_EVERY_S = 5.0
 
 
 def plugin_name(run: str) -> str:
-    """The name that a run's plugin has on its workers.
-
-    Args:
-        run: The run's, as in `RunBundle`.
-    """
+    """The name that a run's plugin has on its workers."""
     return f"nashbed-{run}"
 
 
 def run_on(worker: Worker, run: str) -> RunOnWorker:
-    """A run on a worker that has it.
-
-    Args:
-        run: The run's name.
-    """
+    """A run on a worker that has it."""
     plugin = worker.plugins[plugin_name(run)]
     assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
     return plugin
@@ -62,7 +54,6 @@ def misplaced(planned: Testbed, own: Path | None) -> str:
     """Why a worker is of the wrong kind for a run; empty: it is of the right one.
 
     Args:
-        planned: The testbed that the run was planned for.
         own: The testbed file of the real testbed that the worker is; None: virtual time.
     """
     if planned.is_virtual and own is not None:
@@ -79,7 +70,6 @@ class RunOnWorker(WorkerPlugin):
     """One run on one worker.
 
     Args:
-        bundle: The run, as JSON.
         client: What `in_touch` has yielded for it.
     """
 
@@ -274,7 +264,6 @@ async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None
     """Take part in a run with this worker's real testbed, or give it back.
 
     Args:
-        run: The run's name.
         refusal: Why not; empty: it takes part.
         dask_worker: This worker; Dask names it.
     """

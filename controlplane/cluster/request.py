@@ -60,7 +60,6 @@ class CcaSource(ContractModel):
     """A CCA that comes from C files.
 
     Attributes:
-        name: What flows ask for.
         source: Its own file, one of `files`.
         digest: As in `CFile`.
         files: Path within a folder -> content, a character for each byte; empty of one that nashbed
@@ -83,7 +82,6 @@ class RunBundle(ContractModel):
         files: Path of a file that it names for its content, as written -> the content, a character
             for each byte.
         testbed: Text of the testbed file that the run was planned for.
-        identity: What a worker must have in common with the client.
         controls: The CCAs that are not the kernel's own.
         window_bytes: The most that a flow of any trial may have in flight.
         shared: Folder on a shared file system, for large tables; empty: there is none.
@@ -105,11 +103,7 @@ class RunBundle(ContractModel):
         return Path(self.shared) / f"{self.directory}-{self.run}" if self.shared else None
 
     def resource(self, testbed: str = "") -> str:
-        """The Dask resource that a worker declares once it has been found fit for this run.
-
-        Args:
-            testbed: Name of the real testbed that the worker is; empty: virtual time.
-        """
+        """The Dask resource that a worker declares once it has been found fit for this run."""
         digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()
         name = f"{self.run}-{digest[:12]}"
         return f"nashbed-testbed-{name}-{testbed}" if testbed else f"nashbed-{name}"
@@ -170,7 +164,6 @@ def unpacked_files(files: Mapping[str, str], folder: Path) -> dict[str, Path]:
     """The files that a bundle's scenario names: path as written -> where its copy is now.
 
     Args:
-        files: The files, as in `RunBundle`.
         folder: Where they go, each with its own name: that may say what it holds.
     """
     placed = {}
@@ -204,13 +197,7 @@ def _refuse_outside(name: str, names: Iterable[str]) -> None:
 
 
 class TrialAssignment(ContractModel):
-    """A trial for a worker.
-
-    Attributes:
-        run: As in `RunBundle`.
-        trial: What is planned.
-        attempt: Which attempt at it.
-    """
+    """A trial for a worker."""
 
     run: str
     trial: PlannedTrial
@@ -218,13 +205,7 @@ class TrialAssignment(ContractModel):
 
 
 class TestbedOffer(ContractModel):
-    """A real testbed that a worker offers to a run.
-
-    Attributes:
-        name: Its name.
-        text: Its file.
-        facts: What the run's manifest says of it.
-    """
+    """A real testbed that a worker offers to a run."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
@@ -238,7 +219,6 @@ class TrialOutcome:
     """What came of a trial on a worker: a parcel and what comes with it, or a failure.
 
     Attributes:
-        worker: Address of the worker.
         sent: `SentFacts` as JSON; empty after a failure.
         parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
         failure: A `Failure`, as JSON; empty: there is none.
@@ -255,12 +235,7 @@ class TrialOutcome:
 
 
 class SentFacts(ContractModel):
-    """What comes with a sealed trial.
-
-    Attributes:
-        lab: What the trial ran on.
-        ran_on: Where.
-    """
+    """What comes with a sealed trial."""
 
     lab: LabFacts
     ran_on: RanOn
@@ -270,7 +245,6 @@ class Failure(ContractModel):
     """Why a worker has no sealed trial.
 
     Attributes:
-        kind: Name of the error's class.
         message: In words, with the worker's machine.
         repeatable: Whether another attempt may go better.
     """
@@ -281,30 +255,18 @@ class Failure(ContractModel):
 
 
 def failure_of(error: Exception, words: str) -> Failure:
-    """An error as it travels: by the nearest of its classes that the client knows.
-
-    Args:
-        words: What is said of it.
-    """
+    """An error as it travels: by the nearest of its classes that the client knows."""
     kinds = (each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)
     kind = next(kinds, InternalError.__name__)
     return Failure(kind=kind, message=words, repeatable=is_repeatable(error))
 
 
 def error_of(failure: Failure) -> NashbedError:
-    """The error that a failure stands for.
-
-    Args:
-        failure: What came.
-    """
+    """The error that a failure stands for."""
     kind = _KINDS.get(failure.kind, InternalError)
     return kind(failure.message, repeatable=failure.repeatable)
 
 
 def topic_of(run: str) -> str:
-    """The topic of a run.
-
-    Args:
-        run: Its name, as in `RunBundle`.
-    """
+    """The topic of a run."""
     return f"nashbed-{run}"

@@ -85,9 +85,6 @@ def await_seats(
     """Wait until a cluster has workers; returns their addresses and threads.
 
     Args:
-        client: Of the cluster.
-        say: Told that there is a wait.
-        first_worker_s: How long, at most.
         settle_s: How long the number of workers must have stayed the same.
 
     Raises:
@@ -122,7 +119,6 @@ class Roster:
 
     Args:
         on_started: Called with the trial's id and the worker's name when a trial begins there.
-        say: Told of workers that come, go and are refused.
     """
 
     def __init__(self, on_started: Callable[[str, str], None], say: Say) -> None:
@@ -166,11 +162,7 @@ class Roster:
             self._say(f"worker {told['name']} on {told['host']} takes no part: {reasons}")
 
     def present(self, workers: Iterable[str]) -> None:
-        """Note who is there; says who is gone.
-
-        Args:
-            workers: Addresses of all workers of the cluster.
-        """
+        """Note who is there; says who is gone."""
         there = set(workers)
         with self._lock:
             gone = [address for address in self._seats if address not in there]
@@ -181,20 +173,12 @@ class Roster:
             self._say(f"worker {address} is gone; what it was running runs elsewhere")
 
     def is_hopeless(self, workers: Collection[str]) -> bool:
-        """Whether all workers that there are have been refused.
-
-        Args:
-            workers: Their addresses.
-        """
+        """Whether all workers that there are have been refused."""
         with self._lock:
             return bool(workers) and all(address in self._refused for address in workers)
 
     def is_undecided(self, workers: Collection[str]) -> bool:
-        """Whether some of the workers that there are neither take part nor were refused yet.
-
-        Args:
-            workers: Their addresses.
-        """
+        """Whether some of the workers that there are neither take part nor were refused yet."""
         with self._lock:
             answered = self._seats.keys() | self._refused.keys()
             return not answered.issuperset(workers)
@@ -234,11 +218,7 @@ class Roster:
 
 
 def most_handed(seats: int) -> int:
-    """How many trials workers with some seats are given at once; a few wait there.
-
-    Args:
-        seats: Trials that they run at once.
-    """
+    """How many trials workers with some seats are given at once; a few wait there."""
     return seats + max(1, int(seats * AHEAD)) if seats else 0
 
 
@@ -250,7 +230,6 @@ def own_testbed_of(
     Each repetition of a mix has its own, so that testbeds can be compared.
 
     Args:
-        repetition: Which repetition of its mix the trial is.
         seats: Testbed -> trials that it runs at once. Of virtual time there is one, "".
         handed: Testbed -> trials that it has been given and that have not come back.
     """
@@ -264,11 +243,7 @@ def own_testbed_of(
 def idle_testbed(
     repetition: int, seats: Mapping[str, int], handed: Mapping[str, int]
 ) -> str | None:
-    """Any testbed with a free seat, the freest first: for when nothing of its own waits.
-
-    Args:
-        repetition: Does not matter.
-    """
+    """Any testbed with a free seat, the freest first: for when nothing of its own waits."""
     idle = [name for name, number in seats.items() if handed.get(name, 0) < number]
     return max(sorted(idle), key=lambda name: seats[name] - handed.get(name, 0), default=None)
 

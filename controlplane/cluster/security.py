@@ -14,21 +14,18 @@ Every process of ours that talks to others by TLS is guarded against an error of
 
 from __future__ import annotations
 
-import _ssl
-import ctypes
-import functools
 import ipaddress
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
-
-from tornado.iostream import SSLIOStream
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import ConfigError, HostError
 
+Done = TypeVar("Done")
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 REMEDY = "use TLS (docs/how-to/clusters.md says how)"
 ANSWER_S = 5.0
@@ -50,7 +47,6 @@ def check_address(address: str, private_network: bool) -> None:
 
     Args:
         address: tls://HOST:PORT, which is always allowed, or tcp://HOST:PORT.
-        private_network: Whether private addresses are allowed without TLS.
 
     Raises:
         ConfigError: It is neither encrypted nor an address of this machine or a private network.
@@ -62,10 +58,6 @@ def check_address(address: str, private_network: bool) -> None:
 
 def check_host(host: str, private_network: bool) -> list[str]:
     """Refuse a host that may not be talked to without TLS.
-
-    Args:
-        host: Its name or address.
-        private_network: Whether private addresses are allowed.
 
     Returns:
         Its addresses.
@@ -153,28 +145,36 @@ def close_http(server: Any) -> None:
 
 
 def guard_tls() -> None:
-    """Keep the end of one TLS connection from ending another one of this process.
+    """Have every TLS connection that this process makes from now on be an `UnmixedSocket`."""
+    ssl.SSLContext.sslsocket_class = UnmixedSocket
+
+
+class UnmixedSocket(ssl.SSLSocket):
+    """A TLS socket that the end of another connection of its thread does not end.
 
     OpenSSL keeps errors in a queue of each thread, and CPython judges a read or a write by it
     without having cleared it first (https://github.com/python/cpython/issues/148594). On Debian 13
     (Python 3.13, OpenSSL 3.5) a nanny that closes its connection early leaves an error there: every
-    third cluster with TLS lost its client as soon as its nannies had registered.
+    third cluster with TLS lost its client as soon as its nannies had registered. Python clears the
+    queue as it raises an error, so what a second attempt raises is this connection's own.
     """
-    if hasattr(SSLIOStream.read_from_fd, "__wrapped__"):
-        return
-    clear = ctypes.PyDLL(getattr(_ssl, "__file__", None)).ERR_clear_error  # linked to OpenSSL
-    clear.restype = None
-    for name in ("read_from_fd", "write_to_fd"):
-        setattr(SSLIOStream, name, _after_clearing(clear, getattr(SSLIOStream, name)))
+
+    def read(self, len: int = 1024, buffer: Any = None) -> bytes:
+        """Read, as SSLSocket does."""
+        return _twice(partial(super().read, len, buffer))
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        """Send, as SSLSocket does."""
+        return _twice(partial(super().send, data, flags))
 
 
-def _after_clearing(clear: Callable[[], object], method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def cleared(*args: Any) -> Any:
-        clear()
-        return method(*args)
-
-    return cleared
+def _twice(do: Callable[[], Done]) -> Done:
+    try:
+        return do()
+    except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        raise
+    except ssl.SSLError:
+        return do()
 
 
 class UnreachableError(HostError):

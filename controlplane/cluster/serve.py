@@ -20,7 +20,6 @@ from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
-from .credentials import dask_security
 from .security import UnreachableError, close_http, reach
 from .starting import CLOSE_S, PRELOAD, configured_dask, first_words
 
@@ -41,7 +40,6 @@ def serve_scheduler(
         port: Its port; 0: any free one.
         dashboard: ADDRESS:PORT of the dashboard, which is not encrypted; None: there is none.
         tls: Its certificates; None: no TLS, as the user has said.
-        say: Called with a line for the user.
 
     Raises:
         HostError: The port is taken, or the address is not of this machine.
@@ -50,10 +48,9 @@ def serve_scheduler(
         "host": host,
         "port": port,
         "protocol": "tcp://" if tls is None else "tls://",
-        "security": dask_security(tls),
         "dashboard_address": dashboard or "127.0.0.1:0",
     }
-    with configured_dask():
+    with configured_dask(tls):
         asyncio.run(_run_scheduler(options, dashboard is not None, say))
 
 
@@ -121,7 +118,6 @@ class Workers:
     """Workers of this machine.
 
     Attributes:
-        address: The scheduler's.
         tls: Our certificates, with a tls:// address.
         threads: Threads of each: trials at the same time.
         name: Their name at the scheduler, with a number if they are several; None: their address.
@@ -141,14 +137,11 @@ class Workers:
 def serve_workers(workers: Workers, say: Say) -> None:
     """Run workers until Ctrl-C or SIGTERM. A killed one comes back; a scheduler may, too.
 
-    Args:
-        say: Called with one line for the user now and then.
-
     Raises:
         HostError: The scheduler does not accept us.
     """
     try:
-        with configured_dask():
+        with configured_dask(workers.tls):
             asyncio.run(_run_workers(workers, say))
     finally:  # of worker processes that were killed
         remove_dead_sessions(guests_folder())
@@ -228,8 +221,7 @@ async def _check_name(workers: Workers) -> None:
     if workers.name is None:
         return
     ask: Any = distributed.rpc  # Dask has no types
-    security = dask_security(workers.tls)
-    shown = {} if security is None else security.get_connection_args("worker")
+    shown = distributed.Security().get_connection_args("worker")
     async with ask(workers.address, connection_args=shown) as scheduler:
         known = (await scheduler.identity())["workers"].values()
     taken = {str(each["name"]) for each in known} & set(_names(workers))
@@ -248,7 +240,6 @@ def _nanny(workers: Workers, here: str, folder: str, name: str | None) -> Any:
         nthreads=workers.threads,
         name=name,
         host=here,
-        security=dask_security(workers.tls),
         local_directory=folder,
         # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
         memory_limit=0,
@@ -290,7 +281,6 @@ class Nannies:
     patient, that may be one worker of several: it is started anew, and the others go on.
 
     Args:
-        nannies: They have not started yet.
         make: Makes one of a worker's name.
         stop: Set when they are about to be closed.
     """

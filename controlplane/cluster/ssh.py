@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import asyncssh
-import dask.config
 from distributed.deploy import ssh as dask_ssh
 
 from ..contract.cluster import Cluster, ClusterTls, SshHosts, SshOptions
@@ -42,11 +41,7 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     """Start a scheduler on the first host and workers on all of them; they end with the context.
 
     Args:
-        cluster: A cluster of kind ssh.
         tls: Certificates; the hosts read them under the same paths. None: no TLS.
-
-    Yields:
-        Dask's SpecCluster.
 
     Raises:
         ConfigError: A host may not be used without TLS.
@@ -59,7 +54,7 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
         addresses = [check_host(host.name, cluster.private_network)[0] for host in hosts]
     scheduler = scheduler_part(cluster.ssh, hosts[0], addresses[0], tls)
     workers = worker_parts(cluster.ssh, hosts, addresses, tls)
-    with _configuration(tls), started(scheduler, workers, tls, _explain) as running:
+    with started(scheduler, workers, _explain) as running:
         yield running
 
 
@@ -69,9 +64,7 @@ def scheduler_part(
     """The scheduler on a host.
 
     Args:
-        ssh: What the cluster file says.
         address: What it listens on; None: on every network, with TLS.
-        tls: Certificates, if it has some.
     """
     options = scheduler_options(
         tls,
@@ -95,9 +88,7 @@ def worker_parts(
     """The workers of each host, by its number.
 
     Args:
-        ssh: What the cluster file says.
         addresses: What their workers listen on; None: on every network, with TLS.
-        tls: Certificates, if it has some.
     """
     return {
         number: {
@@ -143,18 +134,6 @@ def connect_options(options: SshOptions) -> dict[str, Any]:
         "connect_timeout": CONNECT_S,
     }
     return {key: value for key, value in given.items() if value is not None}
-
-
-@contextmanager
-def _configuration(tls: ClusterTls | None) -> Iterator[None]:
-    """Dask's configuration with the certificates: its ssh parts hand it to the hosts."""
-    keys: dict[str, Any] = {}
-    if tls is not None:
-        keys = {"require-encryption": True, "tls.ca-file": tls.ca}
-        for role in ("scheduler", "worker", "client"):
-            keys |= {f"tls.{role}.cert": tls.certificate, f"tls.{role}.key": tls.key}
-    with dask.config.set({f"distributed.comm.{key}": value for key, value in keys.items()}):
-        yield
 
 
 def _explain(error: BaseException) -> str:

@@ -13,7 +13,6 @@ import distributed
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
-from .credentials import dask_security
 from .security import guard_tls
 
 PRELOAD = f"{__package__}.worker"
@@ -38,7 +37,6 @@ names of its workers where it has several."""
 def started(
     scheduler: Part,
     workers: Mapping[int, Part],
-    tls: ClusterTls | None,
     explain: Callable[[Exception], str],
 ) -> Iterator[Any]:
     """Start a scheduler and workers (hosts by ssh, or jobs), and end all when the context is left.
@@ -48,11 +46,7 @@ def started(
 
     Args:
         workers: Hosts or jobs by number.
-        tls: Certificates, if it has some.
         explain: What a part raised, for the user; it may be the cause of another error.
-
-    Yields:
-        Dask's SpecCluster.
 
     Raises:
         HostError: A part could not be started; what had been started has ended.
@@ -62,7 +56,6 @@ def started(
         cluster = make(
             workers=dict(workers),
             scheduler=dict(scheduler),
-            security=dask_security(tls),
             silence_logs=logging.CRITICAL,
         )
     except Exception as error:
@@ -79,12 +72,7 @@ def _first(error: Exception) -> Exception:
 
 
 def scheduler_options(tls: ClusterTls | None, **options: Any) -> dict[str, Any]:
-    """Arguments of a scheduler on any free port; what is None is left out.
-
-    Args:
-        tls: Certificates, if it has some.
-        options: More arguments of Dask's scheduler.
-    """
+    """Arguments of a scheduler on any free port; what is None is left out."""
     found = {"protocol": "tcp://" if tls is None else "tls://", "port": 0, **options}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -96,8 +84,10 @@ def first_words(error: BaseException) -> str:
 
 
 @contextmanager
-def configured_dask() -> Iterator[None]:
+def configured_dask(tls: ClusterTls | None = None) -> Iterator[None]:
     """Have Dask as we use it in this process, with its log kept off the user's terminal.
+
+    Every part of a cluster takes its certificates from Dask's configuration, also what ssh starts.
 
     What happens to workers and trials is said by us, a line each; Dask says it as tracebacks, in
     loggers of several libraries, which its own `silence_logs` does not reach. Its configuration
@@ -110,10 +100,20 @@ def configured_dask() -> Iterator[None]:
     before = {logger: logger.level for logger in _loggers()}
     silence()
     try:
-        yield
+        with dask.config.set(_encryption(tls)):
+            yield
     finally:
         for logger, was in before.items():
             logger.setLevel(was)
+
+
+def _encryption(tls: ClusterTls | None) -> dict[str, Any]:
+    if tls is None:
+        return {}
+    keys: dict[str, Any] = {"require-encryption": True, "tls.ca-file": tls.ca}
+    for role in ("scheduler", "worker", "client"):
+        keys |= {f"tls.{role}.cert": tls.certificate, f"tls.{role}.key": tls.key}
+    return {f"distributed.comm.{key}": value for key, value in keys.items()}
 
 
 def silence() -> None:

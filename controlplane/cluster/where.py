@@ -132,12 +132,7 @@ def _cluster(name: str, **keys: Any) -> Cluster:
 
 @dataclass(frozen=True)
 class SshHost:
-    """A host of an ssh cluster.
-
-    Attributes:
-        name: Its name or address.
-        cores: Its workers, a core each.
-    """
+    """A host of an ssh cluster."""
 
     name: str
     cores: int
@@ -145,9 +140,6 @@ class SshHost:
 
 def ssh_hosts(ssh: SshHosts) -> list[SshHost]:
     """The hosts of an ssh cluster in their order; the first one runs the scheduler.
-
-    Args:
-        ssh: Its list of hosts, or the absolute path of its hosts file.
 
     Raises:
         ConfigError: The file cannot be read, or a line is no host.

@@ -85,9 +85,6 @@ class ClientLogHandler(logging.Handler):
 def run_trial(text: str) -> TrialOutcome:
     """Run a trial on this worker; Dask calls it.
 
-    Args:
-        text: A `TrialAssignment`, as JSON.
-
     Returns:
         The sealed trial, or why there is none: nothing is raised, so that a client can tell a trial
         that failed from a worker that is gone.

@@ -43,11 +43,7 @@ _ONE_RUN = threading.Lock()
 
 @dataclass(frozen=True)
 class Sealed:
-    """A trial that a worker has sealed.
-
-    Attributes:
-        lab: What it ran on.
-    """
+    """A trial that a worker has sealed."""
 
     folder: Path
     record: TrialRecord
@@ -57,14 +53,8 @@ class Sealed:
 class Workplace:
     """What a worker keeps for the trials of one run, whatever they run on.
 
-    Args:
-        bundle: The run.
-        folder: Where its files go; a folder of its own.
-
     Attributes:
         directory: Where trials are sealed.
-        ccas: CCAs that come from C files.
-        stop: Set when the run leaves the worker.
         ran_on: What records say of where their trials ran.
     """
 
@@ -126,11 +116,6 @@ class VirtualWorkplace(Workplace):
 
     A session is opened by the thread that runs trials in it: processes end with the thread that
     started them.
-
-    Args:
-        bundle: The run.
-        folder: Where its files go; a folder of its own.
-        program: Finds the compiled P4 program.
     """
 
     def __init__(
@@ -208,7 +193,6 @@ class Machine:
     """What a real testbed needs of its machine; tests have their own.
 
     Attributes:
-        program: Finds the compiled P4 program.
         reserve: Has the machine while its block lasts.
     """
 
@@ -223,11 +207,6 @@ class TestbedWorkplace(Workplace):
 
     The machine is this run's until it is closed. The session is opened by a thread that lives as
     long: processes end with the thread that started them.
-
-    Args:
-        bundle: The run.
-        folder: Where its files go; a folder of its own.
-        machine: What is needed of the machine.
 
     Raises:
         NashbedError: This testbed cannot do what the scenario asks for, or the machine is not

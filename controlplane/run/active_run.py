@@ -71,14 +71,14 @@ def new_run(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
     plan: Plan,
-    choose: MakeChooser,
+    choose: MakeChooser | None = None,
 ) -> ActiveRun:
     """Make the run directory of a new run.
 
     Args:
         results: Folder that it goes into.
         plan: Every trial, or those that may be chosen.
-        choose: Makes the chooser of an adaptive run.
+        choose: Makes the chooser of an adaptive run; None: every mix is run.
     """
     certificate = standing(testbed)
     ccas, disciplines = find_ccas(scenario, testbed), find_disciplines(scenario)
@@ -128,11 +128,16 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
 
 
 def _remaining_work(
-    directory: RunDirectory, scenario: Scenario, testbed: Testbed, plan: Plan, choose: MakeChooser
+    directory: RunDirectory,
+    scenario: Scenario,
+    testbed: Testbed,
+    plan: Plan,
+    choose: MakeChooser | None,
 ) -> Work:
     sealed, attempts = directory.sealed(), scenario.max_attempts
     if plan.search == "exhaustive":
         return PlannedWork(plan, sealed, attempts)
+    assert choose is not None, "an adaptive run is chosen"
     return ChosenWork(choose(directory.path, scenario, testbed, plan), plan, sealed, attempts)
 
 

@@ -24,13 +24,13 @@ from .standing import EACH_SEAT, standing, with_capacity, with_seats
 def plan_run(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
-    expect: Expect,
+    expect: Expect | None = None,
     seats: int | None = None,
 ) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing.
 
     Args:
-        expect: Says what an adaptive search will take.
+        expect: Says what an adaptive search will take; None: every mix is counted.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
     ccas, own = find_ccas(scenario, testbed), find_disciplines(scenario)

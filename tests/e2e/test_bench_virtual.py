@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.bench.profile import PARTS, Profile, require_perf
-from nashbed.controlplane.bench.site import BenchSite
 from nashbed.controlplane.bench.virtual import Case, bench_virtual
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.errors import PrerequisiteError
 from tests.e2e.conftest import TESTBEDS, Nashbed
-from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
@@ -32,15 +28,13 @@ def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
     assert len(gaps["values"]) == 4
     assert min(gaps["values"]) > 0
     assert len(gaps["data"]["trial_s"]) == 5
-    # Eight times as many virtual seconds have more postcards, whatever they are compressed to.
-    sizes = [found[f"cluster_mb_per_trial_{s}s"]["median"] for s in (10, 80)]
-    assert sizes[1] > 2 * sizes[0] > 0
+    assert len(found["cluster_mb_per_trial_10s"]["values"]) == 5
 
 
 def test_virtual_time_is_timed(tmp_path: Path) -> None:
     bed = load_testbed(TESTBEDS / "virtual.yaml")
     case = Case("20mbit", 2, 3)
-    found, payload = bench_virtual(BenchSite(bed, tmp_path), 2, lambda *_: None, [case])
+    found, payload = bench_virtual(bed, tmp_path, 2, lambda *_: None, [case])
     # Three seconds of flows, and their ends; a guest's kernel and programs take some 70 MB.
     assert len(found.values) == 2
     assert all(v * wall >= 3 for v, wall in zip(found.values, found.data["wall_s"], strict=True))
@@ -48,18 +42,3 @@ def test_virtual_time_is_timed(tmp_path: Path) -> None:
     # Payload is at most what the link carries.
     for gbps, speedup in zip(payload.values, found.values, strict=True):
         assert 0 < gbps <= 0.02 * speedup
-
-
-@needs_program("perf")
-def test_a_profile_says_where_the_time_goes(tmp_path: Path) -> None:
-    bed, case = load_testbed(TESTBEDS / "virtual.yaml"), Case("50mbit", 4, 20)
-    try:
-        require_perf()
-    except PrerequisiteError as error:
-        pytest.skip(error.message)
-    found, _ = bench_virtual(BenchSite(bed, tmp_path), 1, lambda *_: None, [case], profiled=True)
-    said = Profile(**found.data["profile"])
-    # Each sample is rounded to 0.01 %, and there are hundreds of functions.
-    assert sum(said.parts.values()) == pytest.approx(100, abs=5)
-    assert said.parts[PARTS["linux"]] > 5
-    assert said.parts[PARTS["nashbed-virtual.so"]] > 1

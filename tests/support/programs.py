@@ -18,7 +18,6 @@ PACKAGES = {
     "clang": "clang",
     "git": "git",
     "iverilog": "iverilog",
-    "perf": "linux-perf",
     "ping": "iputils-ping",
     "qemu-system-x86_64": "qemu-system-x86",
     "tcpdump": "tcpdump",

@@ -64,7 +64,7 @@ def of_an_extra(module: str) -> bool:
     words = module.split(".")
     if words[-1] == "where" or module == "nashbed.controlplane.cluster":
         return False
-    return "cluster" in words or words[-1] == "cluster_runs"
+    return "cluster" in words
 
 
 @pytest.mark.slow

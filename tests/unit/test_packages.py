@@ -129,7 +129,7 @@ def test_what_only_tests_want_is_installed_for_tests(tmp_path: Path) -> None:
     assert calls[1][-2:] == ["gcc", "tshark"]
     assert MARKED["tests"] == [
         "iverilog", "libpython3-dev", "yosys", "clang", "llvm", "openssl", "tshark",
-        "busybox-static", "qemu-system-x86", "linux-perf", "chromium",
+        "busybox-static", "qemu-system-x86", "chromium",
     ]  # fmt: skip
 
 

@@ -196,16 +196,10 @@ class GuestSession(Session):
         return connection
 
     @property
-    def guest_pid(self) -> int | None:
-        """The process of the running guest, whose programs are its children; None without one."""
-        kernel = self._kernel  # other threads ask, too
-        return kernel.pid if kernel is not None else None
-
-    @property
     def peak_memory_bytes(self) -> int:
         """The most memory that the running guest has had, its processes included."""
-        pid = self.guest_pid
-        return peak_memory_bytes(pid) if pid is not None else 0
+        kernel = self._kernel  # other threads ask, too
+        return peak_memory_bytes(kernel.pid) if kernel is not None else 0
 
     @property
     def sysctls(self) -> dict[str, str]:

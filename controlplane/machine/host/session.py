@@ -62,11 +62,6 @@ class Session(ABC):
         """A connection to the port at which the switch program is controlled."""
 
     @property
-    def guest_pid(self) -> int | None:
-        """The process of the running guest, whose programs are its children; None without one."""
-        return None
-
-    @property
     def peak_memory_bytes(self) -> int:
         """The most memory that the running guest has had; 0 where there is none."""
         return 0

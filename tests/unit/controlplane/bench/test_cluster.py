@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.bench.cluster import (
-    MIXES,
-    OnWorkers,
+    TimedSweep,
     TrialSpan,
     bench_cluster,
-    gap_benchmark,
     gaps_s,
-    intake_benchmarks,
+    overhead,
     rates,
-    share_percent,
 )
-from nashbed.controlplane.bench.cluster_runs import TimedRun, TimedSweep
 from nashbed.controlplane.cluster.request import TrialOutcome
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
@@ -36,44 +32,25 @@ def test_a_gap_is_between_trials_of_one_worker_in_the_order_of_time() -> None:
     ]
     assert gaps_s(spans) == [0.5, 0.25]  # the clocks of a and b are not compared
     assert gaps_s([]) == []
-    assert share_percent(0.2) == 2.0
 
 
 def test_gaps_are_held_against_the_goal() -> None:
     came = [outcome("a", 0.0, 3.0), outcome("a", 3.5, 4.0), outcome("a", 0.0, 0.0, "it failed")]
-    (gap,) = gap_benchmark("local_1", came)
+    (gap,) = overhead(1, came)
     assert (gap.name, gap.values, gap.met) == ("cluster_overhead_percent_local_1", (5.0,), False)
     assert gap.data["trial_s"] == [3.0, 0.5]
-    assert gap_benchmark("local_2", [outcome("a", 0.0, 3.0), outcome("b", 0.0, 3.0)]) == []
+    assert overhead(2, [outcome("a", 0.0, 3.0), outcome("b", 0.0, 3.0)]) == []
 
 
 def test_rates_and_what_more_workers_bring() -> None:
-    one, two = (OnWorkers(n, TimedRun(10, wall_s, 1.0), ()) for n, wall_s in ((1, 30.0), (2, 20.0)))
-    found = {each.name: each.median for each in rates(TimedRun(10, 15.0, 1.0), [one, two])}
+    lanes, *runs = (TimedSweep(10, wall_s, 1.0) for wall_s in (15.0, 30.0, 20.0))
+    found = {each.name: each.median for each in rates(lanes, dict(enumerate(runs, start=1)))}
     assert found == {
         "cluster_trials_per_minute_lanes": 40.0,
         "cluster_trials_per_minute_local_1": 20.0,
         "cluster_trials_per_minute_local_2": 30.0,
         "cluster_speedup_local_2": 1.5,
     }
-
-
-def test_intake_is_told_by_time_processor_and_size() -> None:
-    stored = TrialOutcome("a", parcel=bytes(9 * 10**6), began_at=1.0, ended_at=10.0)
-    benchmarks = intake_benchmarks(80, TimedRun(40, 8.0, 2.0), stored)
-    assert benchmarks[-1].data == {"trial_s": 9.0}
-    found = {each.name: each.median for each in benchmarks}
-    assert found == {
-        "cluster_intake_per_s_80s": 5.0,
-        "cluster_client_cpu_ms_80s": 50.0,
-        "cluster_mb_per_trial_80s": 9.0,
-    }
-
-
-def test_the_sweep_is_a_scenario() -> None:
-    scenario = TimedSweep(10, MIXES, 3).scenario.model
-    assert scenario.trials == 3
-    assert len(scenario.sweep.mixes) == len(MIXES)
 
 
 def test_real_time_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.cluster.connect import connected
 from nashbed.controlplane.cluster.jobqueue import JOBS, job_options
+from nashbed.controlplane.cluster.starting import configured_dask
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.process.clock import poll
@@ -25,7 +26,8 @@ def script(tls: ClusterTls | None = None, **keys: Any) -> list[str]:
     queue = JobQueue(**({"system": "slurm", "jobs": 2, "cores": 4, "memory": "8GB"} | keys))
     name = JOBS[queue.system].removesuffix("Job")
     make = getattr(dask_jobqueue, f"{name}Cluster").job_cls
-    job = make("tls://10.0.0.1:8786", name="0", **job_options(queue, tls))
+    with configured_dask(tls):
+        job = make("tls://10.0.0.1:8786", name="0", **job_options(queue, tls))
     return [line for line in job.job_script().splitlines() if line]
 
 

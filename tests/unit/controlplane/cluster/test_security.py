@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ssl
 import asyncio
 import ctypes
+import datetime
 import os
 import shutil
 import socket
@@ -19,10 +20,15 @@ from pathlib import Path
 
 import dask.config
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from distributed.security import Security
 from nashbed.controlplane.cluster.credentials import (
     at_scheduler,
     certificates,
-    dask_security,
     kept,
     reached,
     warning,
@@ -35,9 +41,10 @@ from nashbed.controlplane.cluster.security import (
     reach,
     tls_context,
 )
+from nashbed.controlplane.cluster.starting import configured_dask
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from tests.support.certificates import make_certificates
+from tests.support.certificates import DAY, make_certificates
 from tornado.iostream import SSLIOStream
 
 PUBLIC = "93.184.215.14"
@@ -83,17 +90,14 @@ def test_a_host_that_does_not_exist() -> None:
 
 def test_dask_encrypts_and_asks_for_certificates(tmp_path: Path) -> None:
     tls = make_certificates(tmp_path / "lab")
-    security = dask_security(certificates(tls, "client"))
-    assert security is not None
+    with configured_dask(certificates(tls, "client")):
+        security = Security()
     assert security.require_encryption
     for role in ("client", "scheduler", "worker"):
         config = security.get_tls_config_for_role(role)
-        assert (config["ca_file"], config["cert"], config["key"]) == (
-            tls.ca,
-            tls.certificate,
-            tls.key,
-        )
-    assert dask_security(None) is None
+        shown = (config["ca_file"], config["cert"], config["key"])
+        assert shown == (tls.ca, tls.certificate, tls.key)
+    assert not Security().require_encryption
 
 
 def test_certificates_of_dasks_own_configuration(tmp_path: Path) -> None:
@@ -219,19 +223,35 @@ def test_theirs_is_not_what_python_3_13_asks_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As those were that openssl's shortest commands make; older Pythons take them."""
+    tls, bare = make_certificates(tmp_path / "lab"), signed_without_extensions(tmp_path / "bare")
 
-    def strict(tls: ClusterTls) -> ssl.SSLContext:
-        context = tls_context(tls)
+    def strict(asked: ClusterTls) -> ssl.SSLContext:
+        context = tls_context(asked)
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         return context
 
     monkeypatch.setattr("nashbed.controlplane.cluster.security.tls_context", strict)
-    bare, good = make_certificates(tmp_path / "bare", extensions=False), tmp_path / "good"
-    with listener(b"dask", bare) as address:
-        assert "lacks what Python 3.13 asks for (" in refusal(address, bare)
-    tls = make_certificates(good)
     with listener(b"dask", tls) as address:
         assert reach(address, tls) == "127.0.0.1"
+    with listener(b"dask", bare) as address:
+        assert "lacks what Python 3.13 asks for (" in refusal(address, bare)
+
+
+def signed_without_extensions(folder: Path) -> ClusterTls:
+    """A certificate that says of itself nothing but its name, and its authority."""
+    tls = make_certificates(folder)
+    key, signer = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    now = datetime.datetime.now(datetime.UTC)
+    ca, me = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("ca", "me"))
+    is_ca = x509.BasicConstraints(ca=True, path_length=None)
+    made = x509.CertificateBuilder(ca, ca, signer.public_key(), 1, now - DAY, now + DAY)
+    made = made.add_extension(is_ca, critical=True)
+    mine = x509.CertificateBuilder(ca, me, key.public_key(), 2, now - DAY, now + DAY)
+    for path, builder in ((tls.ca, made), (tls.certificate, mine)):
+        Path(path).write_bytes(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM))
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    Path(tls.key).write_bytes(secret)
+    return tls
 
 
 @pytest.mark.slow
@@ -274,13 +294,14 @@ def encrypted_stream(tls: ClusterTls) -> tuple[SSLIOStream, ssl.SSLSocket]:
         return SSLIOStream(client), server.result(30)
 
 
+@pytest.mark.parametrize("guarded", [False, True])
 def test_what_another_connection_left_behind_ends_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    guarded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """python/cpython#148594: a stale error of this thread is taken for this connection's."""
-    for name in ("read_from_fd", "write_to_fd"):
-        method = getattr(SSLIOStream, name)
-        monkeypatch.setattr(SSLIOStream, name, getattr(method, "__wrapped__", method))
+    monkeypatch.setattr(ssl.SSLContext, "sslsocket_class", ssl.SSLSocket)
+    if guarded:
+        guard_tls()
     openssl = ctypes.PyDLL(_ssl.__file__)
     tls = make_certificates(tmp_path / "lab")
 
@@ -295,10 +316,10 @@ def test_what_another_connection_left_behind_ends_none(
             peer.send(b"x")
             assert stream.read_from_fd(bytearray(1)) == 1, "after a handshake OpenSSL clears it"
             leave_behind()
-            with pytest.raises(ssl.SSLError):
-                stream.read_from_fd(bytearray(1))
-            guard_tls()
-            leave_behind()
+            if not guarded:
+                with pytest.raises(ssl.SSLError):
+                    stream.read_from_fd(bytearray(1))
+                return
             assert stream.read_from_fd(bytearray(1)) is None, "there is nothing to read yet"
             leave_behind()
             assert stream.write_to_fd(memoryview(b"x")) == 1
