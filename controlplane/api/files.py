@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "read_scenario",
     "read_testbed",
     "scenario_text",
+    "shipped",
     "work_folder",
 ]
 
@@ -132,6 +134,22 @@ def find_testbed(name: str | Path) -> Path:
 def usual_testbed() -> Path:
     """The testbed file that this user can run on."""
     return DEFAULT_TESTBED if os.geteuid() == 0 else VIRTUAL_TESTBED
+
+
+def shipped(kind: str) -> dict[str, str]:
+    """The files that nashbed brings along: name -> its title, or its description.
+
+    Args:
+        kind: `scenarios` or `testbeds`.
+    """
+    folder = CONFIGS / kind
+    told = {}
+    for path in sorted(folder.rglob("*.yaml")):
+        # Only one line of each is parsed: there are hundreds.
+        line = re.search(r"^(?:title|description): .*$", path.read_text("utf-8"), re.MULTILINE)
+        name = str(path.relative_to(folder).with_suffix(""))
+        told[name] = next(iter(YAML(typ="safe").load(line[0]).values())) if line else ""
+    return told
 
 
 @contextmanager

@@ -23,9 +23,18 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from ..contract.errors import ConfigError
 from .console import say, step_display
-from .options import On, OptionalTestbed, PrivateNetwork, RunFolder, ScenarioFile, Wait
+from .options import (
+    Answer,
+    AsJson,
+    On,
+    OptionalTestbed,
+    PrivateNetwork,
+    RunFolder,
+    ScenarioFile,
+    Wait,
+)
 
-Command = Callable[..., int]
+Command = Callable[..., Answer | int]
 Display = Callable[[], AbstractContextManager[Any]]
 Options = Mapping[str, inspect.Parameter]
 KINDS = {
@@ -164,40 +173,51 @@ def command(
     app: typer.Typer,
     *paths: str,
     examples: str,
+    name: str | None = None,
     display: Display = step_display,
+    hidden: bool = False,
     **changed: Any,
 ) -> Callable[[Command], Command]:
     """Make a command of functions of the API.
 
     What is decorated gets a `Call` for each of them, and then its own options by name. Arguments
-    of the API are options, too, but for those that what is decorated has itself.
+    of the API are options, too, but for those that what is decorated has itself. What it returns
+    is written as --json says, or is an exit code if that is what its signature says.
 
     Args:
         app: What the command is added to.
         paths: The functions.
         examples: The end of its help.
+        name: Its name; None: that of what is decorated.
         display: Shows a person the steps of what takes long.
+        hidden: Whether help leaves it out.
         changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
             API has it, an annotation that says all, or None: it is no option.
     """
 
     def decorate(function: Command) -> Command:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[len(paths) :]
+        signature = inspect.signature(function, eval_str=True)
+        own = list(signature.parameters.values())[len(paths) :]
         read = [api_function(path) for path in paths]
         arguments = {n: a for each in reversed(read) for n, a in each.arguments.items()}
         ordered = {n: arguments[n] for each in read for n in each.arguments}
         options = _options(ordered, KNOWN | changed | {each.name: None for each in own})
 
-        def called(**given: Any) -> int:
+        def called(as_json: bool = False, **given: Any) -> int:
             calls = [Call(each, options, given, display) for each in read]
-            return function(*calls, **{each.name: given[each.name] for each in own})
+            said = function(*calls, **{each.name: given[each.name] for each in own})
+            return said.write(as_json) if isinstance(said, Answer) else said
 
         parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*options.values(), *own)]
+        if signature.return_annotation is Answer:
+            parameters.append(_parameter("as_json", AsJson, False))
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         doc = inspect.getdoc(function) or ""
-        about = "" if "\n\n" in doc else read[0].about
-        app.command(function.__name__, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
+        about = "" if "\n\n" in doc or not read else read[0].about
+        text = f"{doc}\n\n{about}".strip()
+        word = name or function.__name__
+        app.command(word, epilog=examples, help=text, hidden=hidden)(called)
         return function
 
     return decorate

@@ -11,7 +11,7 @@ from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from .api_command import Call, command
 from .console import as_text, new_table
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
@@ -26,7 +26,7 @@ EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.
     base_rtts=typer.Option("--rtt"),
     load=typer.Option(metavar="GENERATOR"),
 )
-def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
+def calibrate(calibrate: Call) -> Answer:
     """Measure whether a testbed does what it is asked to.
 
     Rate, drop point, base RTT, queues and telemetry are checked, and written to a certificate.
@@ -36,8 +36,8 @@ def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
     made = calibrate()
     certificate, place = made.certificate, made.path
     said = {"ok": certificate.passed, "certificate": str(place), **certificate.model_dump()}
-    answer(said, as_json, certificate_text(certificate, place))
-    return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
+    code = EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
+    return Answer(said, certificate_text(certificate, place), code)
 
 
 def certificate_text(certificate: Certificate, place: Path) -> str:

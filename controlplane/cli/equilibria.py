@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..contract.errors import EXIT_OK
 from ..contract.units import counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 if TYPE_CHECKING:
     from nashbed.tables import Agreement, Equilibria, HeldIntervals
@@ -25,11 +24,10 @@ WIDE = 120
 
 
 @command(app, "tables.equilibria", examples=EXAMPLES, display=question_display)
-def equilibria(equilibria: Call, as_json: AsJson = False) -> int:
-    """Write the equilibria of runs as a table, and hold them against published ones."""
+def equilibria(equilibria: Call) -> Answer:
+    """Write the equilibria of runs as a table, and hold them against others."""
     found = equilibria()
-    answer(found.answer(), as_json, "" if as_json else _text(found))
-    return EXIT_OK
+    return Answer(found.answer(), lambda: _text(found))
 
 
 def _text(found: Equilibria) -> str:

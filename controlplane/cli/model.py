@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.errors import ConfigError
 from ..contract.units import counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 if TYPE_CHECKING:
     from nashbed.analysis.models.accuracy import Accuracy, BandAccuracy
@@ -67,7 +67,7 @@ INNER = (
     game=None,
     every_mix=None,
 )
-def model(competition: Call, predictions: Call, errors: Call, as_json: AsJson = False) -> int:
+def model(competition: Call, predictions: Call, errors: Call) -> Answer:
     """Predict throughputs and equilibria by all models, or test the models.
 
     With --against, their predictions are compared with measurements.
@@ -85,16 +85,14 @@ def model(competition: Call, predictions: Call, errors: Call, as_json: AsJson = 
                 f"{', '.join(given)}: --against takes its settings from what it reads"
             )
         held = errors()
-        answer(held, as_json, errors_text(held))
-        return EXIT_OK
+        return Answer(held, lambda: errors_text(held))
     needed = ("rate", "base_rtt", "buffer", "flows")
     missing = [competition.written[each] for each in needed if each not in competition.given]
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
     every_mix = "second_flows" not in competition.given
     answers = predictions(competition(), every_mix=every_mix)
-    answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
-    return EXIT_OK
+    return Answer(answers, lambda: (mixes_text if every_mix else mix_text)(answers))
 
 
 def mix_text(answers: PredictionsAnswer) -> str:

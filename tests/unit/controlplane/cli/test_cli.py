@@ -7,7 +7,9 @@ import logging
 import re
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from nashbed.controlplane.cli.app import COMMANDS, LazyCommand, command_line
@@ -92,6 +94,46 @@ def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMP_CWORD", "1")
     done = command.run([sys.executable, "-c", "from nashbed.controlplane.cli import main; main()"])
     assert done.out.split() == ["validate"]
+
+
+def test_help_shows_groups_with_whole_descriptions(capsys: Capture) -> None:
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    titles = ["Run:", "Look at results:", "Write your own:", "Ask models:", "Prepare machines:"]
+    assert re.findall(r"^[A-Z].*:$", out, re.MULTILINE) == ["Options:", *titles]
+    words = " ".join(out.split())
+    assert [c.name for c in COMMANDS if f"{c.name} {c.help}" not in words] == ["schema"]
+
+
+def test_the_version(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"nashbed {version('nashbed')}\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("scenarios", ("mishra2022/fig01", "One CUBIC, one BBR, by buffer")),
+        ("testbeds", ("virtual", "Guests of this machine, in virtual time")),
+        ("ccas", ("bbr3", "BBR version 3")),
+    ],
+)
+def test_what_can_be_named_is_listed(what: str, named: tuple[str, str], capsys: Capture) -> None:
+    assert run(["list", what, "--json"]) == 0
+    told = {each["name"]: each["about"] for each in json.loads(capsys.readouterr().out)[what]}
+    assert told[named[0]].startswith(named[1])
+    assert run(["list", what, "results/run"]) == 2
+    assert capsys.readouterr().err.startswith("nashbed: RUN_DIR: `nashbed list figures RUN_DIR`")
+
+
+def test_figures_of_a_run_are_listed(
+    whole_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    figure = SimpleNamespace(name="map-b1bdp", title="A map")
+    monkeypatch.setattr("nashbed.figures.of_run", lambda run: [figure] * (run.path == whole_run))
+    assert run(["list", "figures", str(whole_run), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["figures"] == [{"name": "map-b1bdp", "about": "A map"}]
 
 
 def test_help_tells_the_exit_codes(capsys: Capture) -> None:
