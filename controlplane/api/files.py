@@ -42,16 +42,21 @@ TestbedLike = str | Path | Mapping[str, Any] | Testbed | Loaded[Testbed]
 """The same of a testbed, in configs/testbeds."""
 
 
-def read_scenario(what: ScenarioLike) -> Loaded[Scenario]:
+def read_scenario(what: ScenarioLike, changes: Mapping[str, Any] | None = None) -> Loaded[Scenario]:
     """Read a scenario.
 
     Args:
         what: A file, a shipped one's name (`quickstart`), a mapping, or an object. Files of CCAs
             that a mapping or an object names are relative to the working directory.
+        changes: Path of a key -> its value instead of what is written, as `Scenario.replace` has
+            it.
 
     Raises:
         ConfigError: One line for each mistake.
     """
+    if changes:
+        read = read_scenario(what)
+        return parse_scenario(scenario_text(read.model.replace(changes)), read.name)
     if isinstance(what, Loaded):
         return what
     if isinstance(what, Scenario):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from functools import cache
@@ -26,6 +26,7 @@ from .console import say, step_display
 from .options import (
     Answer,
     AsJson,
+    Changes,
     On,
     OptionalTestbed,
     PrivateNetwork,
@@ -133,6 +134,7 @@ class Call:
         self.typed = [self.written[n] for n, v in self.given.items() if v != own[n].default]
         self._function = function
         self._display = display
+        self._changes: Sequence[str] = values.get("changes") or ()
 
     def __call__(self, *first: Any, **more: Any) -> Any:
         """Call it; what a person follows is shown meanwhile, on standard error.
@@ -162,11 +164,28 @@ class Call:
         must = (name for name in self.written if name in has and has[name].default is NOTHING)
         told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
         told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
+        if self._changes and "scenario" in has:
+            told["scenario"] = _changed(told["scenario"], self._changes)
         if "on_wait" in has:
             from .where import waiting  # noqa: PLC0415 - slow to import
 
             told["on_wait"] = shown.enter_context(waiting(self.given["on_wait"]))
         return told | ({"say": say} if "say" in has else {})
+
+
+def _changed(scenario: str, changes: Sequence[str]) -> Any:
+    """The scenario with what `--set KEY=VALUE` says."""
+    from nashbed.files import read_scenario  # noqa: PLC0415 - slow to import
+
+    from ..config.strict_yaml import parse  # noqa: PLC0415
+
+    wanted = {}
+    for each in changes:
+        key, equals, value = each.partition("=")
+        if not (key and equals):
+            raise ConfigError(f"--set {each}: write KEY=VALUE, e.g. bottleneck.rate=50mbit")
+        wanted[key] = parse(value, f"--set {key}").data
+    return read_scenario(scenario, wanted)
 
 
 def command(
@@ -230,9 +249,11 @@ def _options(arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]) -
         for name, argument in arguments.items()
         if name not in {"on_wait", "say", *FOLLOWED} and changed.get(name, NOTHING) is not None
     }
-    return options | (
-        {"on_wait": _parameter("wait", Wait, False)} if "on_wait" in arguments else {}
-    )
+    if "scenario" in arguments:
+        options["changes"] = _parameter("changes", Changes, None)
+    if "on_wait" in arguments:
+        options["on_wait"] = _parameter("wait", Wait, False)
+    return options
 
 
 def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter:

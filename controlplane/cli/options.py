@@ -46,6 +46,14 @@ PrivateNetwork = Annotated[
         help="Use a cluster on a network of private addresses without TLS.",
     ),
 ]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Have another value for a key of the scenario: bottleneck.rate=50mbit; repeatable.",
+    ),
+]
 Wait = Annotated[
     bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
 ]

@@ -153,6 +153,19 @@ def test_validate(capsys: Capture) -> None:
     }  # fmt: skip
 
 
+def test_a_key_is_set_on_the_command_line(capsys: Capture) -> None:
+    words = ["--set", "trials=1", "--set", "sweep.buffer=[1bdp, 2bdp, 3bdp]"]
+    assert run(["validate", QUICKSTART, "--json", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["trials"] == 15
+    for wrong, says in (
+        ("trials", "--set trials: write KEY=VALUE, e.g. bottleneck.rate=50mbit"),
+        ("trial=1", "quickstart.trial: there is no such key; write name, title"),
+        ("trials=[", "--set trials:1: not YAML"),
+    ):
+        assert run(["validate", QUICKSTART, "--set", wrong]) == 2
+        assert capsys.readouterr().err.startswith(f"nashbed: {says}")
+
+
 @pytest.mark.slow
 def test_plan(capsys: Capture) -> None:
     assert run(["plan", QUICKSTART]) == 0
