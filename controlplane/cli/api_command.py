@@ -21,7 +21,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, NashbedError
 from .console import say, step_display
 from .options import (
     Answer,
@@ -144,7 +144,7 @@ class Call:
             more: Further ones, which count more than those of the command line.
 
         Raises:
-            ConfigError: An argument is wrong; the message begins with its option.
+            NashbedError: If an argument is wrong, the message begins with its option.
         """
         module, _, names = self._function.path.partition(".")
         function: Any = import_module(f"nashbed.{module}")
@@ -153,11 +153,11 @@ class Call:
         with ExitStack() as shown:
             try:
                 return function(*first, **(self._arguments(shown) | more))
-            except ConfigError as error:
+            except NashbedError as error:
                 name, _, rest = error.message.partition(":")
-                if name not in self.written:
-                    raise
-                raise ConfigError(f"{self.written[name]}:{rest}") from error
+                if name in self.written:
+                    error.message = f"{self.written[name]}:{rest}"
+                raise
 
     def _arguments(self, shown: ExitStack) -> dict[str, Any]:
         has = self._function.arguments

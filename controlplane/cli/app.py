@@ -70,7 +70,38 @@ class LazyCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Parse the arguments as the command itself does; the context is its own."""
-        return self.load().make_context(info_name, args, parent, **extra)
+        command = self.load()
+        if self.name in OLD:
+            _note(str(self.name), OLD[self.name])
+        return command.make_context(info_name, list(map(self._today, args)), parent, **extra)
+
+    def _today(self, word: str) -> str:
+        """An option by the name that it has now."""
+        option, equals, value = word.partition("=")
+        today = OLD.get(f"{self.name} {option}")
+        if today is None:
+            return word
+        _note(option, today)
+        return f"{today}{equals}{value}"
+
+
+OLD = {
+    "ne": "equilibria",
+    "mixes": "equilibria --mixes",
+    "model --rtt": "--base-rtt",
+    "model --second": "--cc",
+    "model --bbr": "--cc-flows",
+    "model --bbr-start": "--cc-start",
+    "model --against": "--measured",
+    "atlas --rtt": "--base-rtt",
+    "calibrate --rtt": "--base-rtt",
+    "timestamps --against": "--reference",
+}
+"""Commands and options by names that the next version does not know -> their names now."""
+
+
+def _note(old: str, today: str) -> None:
+    typer.echo(f"nashbed: {old} is called {today} now; the next version knows only that", err=True)
 
 
 TABLE = """
@@ -84,9 +115,7 @@ Run:
 Look at results:
   report     results    Build the report of a run again.
   explore    explore    Open a run in the browser, down to single packets.
-  ne         results    Show the Nash equilibria of a run.
-  equilibria equilibria Write the equilibria of runs as a table, and hold them against others.
-  mixes      results    Write the measured mixes of runs as a table for `nashbed model --against`.
+  equilibria equilibria Show the Nash equilibria of runs; write them, or the mixes, as a table.
   compare    results    Show what differs between two runs, and where by more than chance.
   export     results    Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
   rtt        captures   Draw the RTT over time from captures, by TCP time stamps.
@@ -107,6 +136,8 @@ Prepare machines:
   worker     cluster    Run trials for others on this machine, until stopped.
   scheduler  cluster    Run a Dask scheduler on this machine, until stopped.
 :
+  ne         results    Show the Nash equilibria of a run.
+  mixes      results    Write the measured mixes of runs as a table for `nashbed model --measured`.
   schema     schema     Write the JSON schemas of scenario, testbed and cluster files.
 """
 """Groups of commands, the last one hidden. A command's name, module of this package whose `app` has

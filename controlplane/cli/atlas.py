@@ -19,9 +19,9 @@ nashbed atlas (buffer by BDP per flow, 40 ms, 50 flows)
 
 nashbed atlas --start iperf3 --window 2.7MB (as the published trials were run)
 
-nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --rtt 20ms --out flows
+nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --base-rtt 20ms --out flows
 
-nashbed atlas --x rate=10..1000mbit:60 --y rtt=5..100ms:linear:30 --buffer 2bdp
+nashbed atlas --x rate=10..1000mbit:60 --y base_rtt=5..100ms:linear:30 --buffer 2bdp
 --model closed-form"""
 
 

@@ -14,7 +14,7 @@ from .console import as_text, new_table
 from .options import Answer, app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
---rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
+--base-rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
 
 
 @command(
@@ -23,7 +23,7 @@ EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.
     examples=EPILOG,
     testbed=typer.Argument(help="Testbed file, or the name of one in configs/testbeds/."),
     rates=typer.Option("--rate"),
-    base_rtts=typer.Option("--rtt"),
+    base_rtts=typer.Option("--base-rtt"),
     load=typer.Option(metavar="GENERATOR"),
 )
 def calibrate(calibrate: Call) -> Answer:

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     app,
     "captures.timestamps",
     "captures.align",
-    examples="Example: nashbed timestamps behind.pcap --against before.pcap --json",
+    examples="Example: nashbed timestamps behind.pcap --reference before.pcap --json",
     form=typer.Option("--format"),
-    reference=typer.Option(
-        None, "--against", help="Also align its clock with that of this capture."
-    ),
+    reference=typer.Option(None, help="Also align its clock with that of this capture."),
     other=None,
     packets=typer.Option(min=0),
 )

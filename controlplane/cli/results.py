@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         ShareSummary,
         Spread,
     )
+    from nashbed.tables import MixTable
 
 
 DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
@@ -75,7 +77,10 @@ def report(open_run: Call, build: Call) -> Answer:
 
 
 @command(
-    app, "runs.open_run", examples="Example: nashbed ne results/20260101T120000Z-quickstart --json"
+    app,
+    "runs.open_run",
+    examples="Example: nashbed ne results/20260101T120000Z-quickstart --json",
+    hidden=True,
 )
 def ne(open_run: Call) -> Answer:
     """Show the Nash equilibria of a run."""
@@ -353,14 +358,19 @@ def _chance(each: Comparison) -> float:
     app,
     "tables.mixes",
     examples="Example: nashbed mixes results/* --out mixes.csv",
+    hidden=True,
     out=typer.Option("mixes.csv"),
 )
 def mixes(mixes: Call) -> Answer:
-    """Write the measured mixes of runs as a table for `nashbed model --against`."""
-    table, out = mixes(), str(mixes.given["out"])
+    """Write the measured mixes of runs as a table for `nashbed model --measured`."""
+    return mixes_answer(mixes(), mixes.given["out"])
+
+
+def mixes_answer(table: MixTable, out: Path) -> Answer:
+    """What is said of a table of mixes that was written."""
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()
     ]
-    data = {"ok": True, "out": out, "rows": len(table.rows), "left_out": dict(table.left_out)}
+    data = {"ok": True, "out": str(out), "rows": len(table.rows), "left_out": dict(table.left_out)}
     return Answer(data, "\n".join(lines))

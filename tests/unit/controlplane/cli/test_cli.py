@@ -102,7 +102,8 @@ def test_help_shows_groups_with_whole_descriptions(capsys: Capture) -> None:
     titles = ["Run:", "Look at results:", "Write your own:", "Ask models:", "Prepare machines:"]
     assert re.findall(r"^[A-Z].*:$", out, re.MULTILINE) == ["Options:", *titles]
     words = " ".join(out.split())
-    assert [c.name for c in COMMANDS if f"{c.name} {c.help}" not in words] == ["schema"]
+    hidden = [c.name for c in COMMANDS if f"{c.name} {c.help}" not in words]
+    assert hidden == ["ne", "mixes", "schema"]
 
 
 def test_the_version(capsys: Capture) -> None:
@@ -210,7 +211,7 @@ def test_a_strategy_that_the_kernel_lacks(tmp_path: Path, capsys: Capture) -> No
         (["plan", "x", "--bogus"], r"nashbed: No such option.*\(see `nashbed plan --help`\)"),
         (["resume", "/nonexistent"], "nashbed: /nonexistent: no such run directory"),
         (["report", "/nonexistent"], "nashbed: /nonexistent"),
-        (["ne", "/nonexistent"], "nashbed: /nonexistent"),
+        (["equilibria", "/nonexistent"], "nashbed: /nonexistent"),
     ],
 )
 def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Capture) -> None:
@@ -219,6 +220,26 @@ def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Captur
     assert out == ""
     assert err.count("\n") == 1
     assert re.match(line, err)
+
+
+@pytest.mark.parametrize(
+    ("args", "old", "today"),
+    [
+        (["ne"], "ne", "equilibria"),
+        (["mixes"], "mixes", "equilibria --mixes"),
+        (["model", "--against=/nonexistent"], "--against", "--measured"),
+        (["calibrate", "embedded", "--rtt", "5"], "--rtt", "--base-rtt"),
+        (["timestamps", "--against", "/nonexistent"], "--against", "--reference"),
+    ],
+)
+def test_old_names_are_known_for_one_version(
+    args: list[str], old: str, today: str, capsys: Capture
+) -> None:
+    words = args if args[0] == "calibrate" else [*args, "/nonexistent"]
+    assert run(words) == 2
+    note, error = capsys.readouterr().err.splitlines()
+    assert note == f"nashbed: {old} is called {today} now; the next version knows only that"
+    assert "No such option" not in error
 
 
 def test_not_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
