@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.config.load import parse_testbed
+from nashbed.controlplane.config.strict_yaml import parse
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import Scenario
@@ -26,6 +27,7 @@ __all__ = [
     "Loaded",
     "ScenarioLike",
     "TestbedLike",
+    "parse_changes",
     "quantity",
     "read_scenario",
     "read_testbed",
@@ -64,6 +66,24 @@ def read_scenario(what: ScenarioLike, changes: Mapping[str, Any] | None = None) 
     if isinstance(what, Mapping):
         return parse_scenario(_yaml(dict(what)), f"{what.get('name', 'scenario')}.yaml")
     return load_scenario(find_scenario(what))
+
+
+def parse_changes(written: Iterable[str]) -> dict[str, Any]:
+    """What `--set KEY=VALUE` says: path of a key -> its value.
+
+    Args:
+        written: Each `KEY=VALUE`, with the value as in a scenario.
+
+    Raises:
+        ConfigError: One is no such pair.
+    """
+    changes = {}
+    for each in written:
+        key, equals, value = each.partition("=")
+        if not (key and equals):
+            raise ConfigError(f"--set {each}: write KEY=VALUE, e.g. bottleneck.rate=50mbit")
+        changes[key] = parse(value, f"--set {key}").data
+    return changes
 
 
 def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:

@@ -174,18 +174,9 @@ class Call:
 
 
 def _changed(scenario: str, changes: Sequence[str]) -> Any:
-    """The scenario with what `--set KEY=VALUE` says."""
-    from nashbed.files import read_scenario  # noqa: PLC0415 - slow to import
+    from nashbed.files import parse_changes, read_scenario  # noqa: PLC0415 - slow to import
 
-    from ..config.strict_yaml import parse  # noqa: PLC0415
-
-    wanted = {}
-    for each in changes:
-        key, equals, value = each.partition("=")
-        if not (key and equals):
-            raise ConfigError(f"--set {each}: write KEY=VALUE, e.g. bottleneck.rate=50mbit")
-        wanted[key] = parse(value, f"--set {key}").data
-    return read_scenario(scenario, wanted)
+    return read_scenario(scenario, parse_changes(changes))
 
 
 def command(
