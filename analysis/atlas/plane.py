@@ -17,7 +17,7 @@ from ..models.competition import Competition, cubic_against
 
 MOST_STEPS = 1000
 LEAST_STEPS = 2
-DEFAULTS = {"buffer": 5.0, "rate": 100e6, "rtt": 0.04, "flows": 50.0}
+DEFAULTS = {"buffer": 5.0, "rate": 100e6, "base_rtt": 0.04, "flows": 50.0}
 """What is fixed if nothing else is said, in base units (BDP, bit/s, s, flows)."""
 SETS_RATE = "bdp-per-flow"
 TOGETHER, IPERF3 = "together", "iperf3"
@@ -97,7 +97,7 @@ KINDS = {
             1e-6,
         ),
         AxisKind(
-            "rtt",
+            "base_rtt",
             "base RTT (ms)",
             "base_rtt_s",
             "5..100ms",
@@ -188,7 +188,7 @@ class MapAxis:
 
 
 def read_axis(option: str, text: str, steps: int) -> MapAxis:
-    """Read an axis such as `buffer=0.5..50bdp`, `flows=2..100:linear` or `rtt=5..80ms:16`.
+    """Read an axis such as `buffer=0.5..50bdp`, `flows=2..100:linear` or `base_rtt=5..80ms:16`.
 
     Args:
         text: The text: quantity, range, and after colons `log`, `linear` or how many values.
@@ -272,12 +272,12 @@ class MapPlane:
         at = {**self.fixed, self.x.kind.name: x, self.y.kind.name: y}
         flows = int(at["flows"])
         if SETS_RATE in at:
-            rate = at[SETS_RATE] * flows * PACKET_BYTES * 8 / at["rtt"]
+            rate = at[SETS_RATE] * flows * PACKET_BYTES * 8 / at["base_rtt"]
         else:
             rate = at["rate"]
-        size = at["buffer"] * rate * at["rtt"] / 8
+        size = at["buffer"] * rate * at["base_rtt"] / 8
         game = cubic_against(
-            rate, at["rtt"], size, flows - flows // 2, flows // 2, duration_s=self.duration_s
+            rate, at["base_rtt"], size, flows - flows // 2, flows // 2, duration_s=self.duration_s
         )
         return game.limited(self.window_bytes)
 
@@ -319,7 +319,7 @@ def plane_of(x: MapAxis, y: MapAxis, given: Mapping[str, float | None]) -> MapPl
     Args:
         x: The axis to the right.
         y: The axis upwards.
-        given: What is to be fixed: `buffer`, `rate`, `rtt`, `flows`; None: not given.
+        given: What is to be fixed: `buffer`, `rate`, `base_rtt`, `flows`; None: not given.
 
     Raises:
         ConfigError: Both axes are the same quantity, or one is given twice.
@@ -327,15 +327,15 @@ def plane_of(x: MapAxis, y: MapAxis, given: Mapping[str, float | None]) -> MapPl
     varied = [x.kind.name, y.kind.name]
     if varied[0] == varied[1]:
         others = ", ".join(name for name in KINDS if name != varied[0])
-        raise ConfigError(f"--y: {varied[1]} is the x axis already; write one of {others}")
+        raise ConfigError(f"y: {varied[1]} is the x axis already; write one of {others}")
     if SETS_RATE in varied:
         if "rate" in varied:
             raise ConfigError(
-                f"--y: {SETS_RATE} varies the rate itself; write one of buffer, rtt, flows"
+                f"y: {SETS_RATE} varies the rate itself; write one of buffer, base_rtt, flows"
             )
         varied.append("rate")
     for name in varied:
         if given.get(name) is not None:
-            raise ConfigError(f"--{name}: the map varies it; leave --{name} out")
+            raise ConfigError(f"{name}: the map varies it; leave it out")
     fixed = {n: v if (v := given.get(n)) is not None else DEFAULTS[n] for n in DEFAULTS}
     return MapPlane(x, y, {n: v for n, v in fixed.items() if n not in varied})

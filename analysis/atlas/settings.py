@@ -56,7 +56,7 @@ class KnownSetting(ContractModel):
             "buffer": self.buffer_bdp,
             "bdp-per-flow": self.bdp_per_flow,
             "rate": self.rate_bps,
-            "rtt": self.base_rtt_s,
+            "base_rtt": self.base_rtt_s,
             "flows": float(self.flows),
         }
         return values[name]

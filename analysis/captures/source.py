@@ -51,7 +51,7 @@ class TimestampSource:
     def __init__(self, path: Path, form: str | None = None, fcs_bytes: int | None = None) -> None:
         if form not in (None, FILE, *FORMATS):
             names = ", ".join((FILE, *FORMATS))
-            raise RunError(f"--format: {form!r} is not one of {names}")
+            raise RunError(f"form: {form!r} is not one of {names}")
         self._capture = map_capture(path)
         self._form, self._fcs_bytes = form, fcs_bytes
         self.container = _container(self._capture)

@@ -288,7 +288,7 @@ def _fixed(name: str, value: float) -> str:
     """A quantity that the map fixes, in words."""
     if name == "rate":
         return rate_text(value)
-    if name == "rtt":
+    if name == "base_rtt":
         return f"base RTT {value * 1e3:g} ms"
     return f"buffer {value:g} BDP" if name == "buffer" else f"{value:g} flows"
 
@@ -304,11 +304,11 @@ def check_folder(folder: Path, overwrite: bool) -> None:
         ConfigError: It is no folder, or has an atlas.
     """
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"--out: {folder} is a file; give a folder")
+        raise ConfigError(f"out: {folder} is a file; give a folder")
     there = [name for name in FILES if (folder / name).exists()]
     if there and not overwrite:
         raise ConfigError(
-            f"--out: {folder} has {', '.join(there)}; give a new folder, or --overwrite"
+            f"out: {folder} has {', '.join(there)}; give a new folder, or --overwrite"
         )
 
 
@@ -335,7 +335,7 @@ def write_map(
         figure = draw_map(computed, placed, note)
         if figure is None:
             why = computed.points[0].crossing.refusals
-            raise ConfigError(f"--model: {computed.model} answers nowhere on the map: {why[0]}")
+            raise ConfigError(f"model: {computed.model} answers nowhere on the map: {why[0]}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with Staging(folder, STEM) as staging:

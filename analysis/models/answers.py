@@ -186,11 +186,11 @@ def chosen_models(
     """
     unknown = sorted(set(names) - set(MODELS))
     if unknown:
-        raise ConfigError(f"--model: {unknown[0]!r} is unknown; there are {', '.join(MODELS)}")
+        raise ConfigError(f"names: {unknown[0]!r} is unknown; there are {', '.join(MODELS)}")
     try:
         fluid_model = fluid.model_of(second, unvalidated)
     except ModelError as error:
-        raise ConfigError(f"--second: {error}") from error
+        raise ConfigError(f"second: {error}") from error
     given = mishra2022.given_k(k)
     models = {**MODELS, fluid_model.name: fluid_model, given.name: given}
     wanted = set(names) or set(MODELS) - (set() if k is not None else {given.name})

@@ -1,4 +1,4 @@
-"""The equilibria of a run as JSON: `nashbed ne --json`, and `equilibria` in summary.json.
+"""The equilibria of a run as JSON: `nashbed equilibria --json`, and `equilibria` in summary.json.
 
 Mixes are flows by group and strategy name.
 """

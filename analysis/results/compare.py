@@ -266,7 +266,9 @@ def paired_runs(first: Path, second: Path, setting: str | None, against: str | N
     """
     runs = measure_run(first), measure_run(second)
     if against is not None and setting is None:
-        raise RunError("--against needs --setting: say which setting to compare with it")
+        raise RunError(
+            "against: say also which setting of the first run is compared with it (setting)"
+        )
     return PairedRuns(runs, tuple(_settings(runs, setting, against)), setting, against)
 
 

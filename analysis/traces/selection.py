@@ -196,8 +196,8 @@ def parse_flows(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise RunError(f"--flows: {text!r} is no choice of flows; write numbers, e.g. 0,3-5")
+            raise RunError(f"flows: {text!r} is no choice of flows; write numbers, e.g. 0,3-5")
         flows |= set(range(int(first), int(last or first) + 1))
     if not flows:
-        raise RunError(f"--flows: {text!r} chooses no flow; write numbers, e.g. 0,3-5")
+        raise RunError(f"flows: {text!r} chooses no flow; write numbers, e.g. 0,3-5")
     return tuple(sorted(flows))

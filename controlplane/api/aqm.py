@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from nashbed.controlplane.contract.disciplines import DISCIPLINES, Parameters
 from nashbed.controlplane.contract.queues import POLICIES
@@ -26,7 +25,6 @@ from nashbed.controlplane.machine.c_files.loadable import written
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 from nashbed.controlplane.machine.paths import MEMORY_TEMPLATE
-from pydantic import PlainSerializer
 from pydantic.fields import FieldInfo
 
 from .files import write_template
@@ -37,7 +35,6 @@ __all__ = [
     "HEADERS",
     "MEMORY_TEMPLATE",
     "TEMPLATE",
-    "Defaults",
     "DisciplineVerdict",
     "LoadVerdict",
     "ParameterAbout",
@@ -50,13 +47,6 @@ __all__ = [
 ]
 
 
-Defaults = Annotated[
-    dict[str, str | None],
-    PlainSerializer(lambda have: [{"name": name, "default": have[name]} for name in have]),
-]
-"""Parameter -> default as a scenario has it; None: none, or it follows from the buffer."""
-
-
 @dataclass(frozen=True)
 class ShippedDiscipline:
     """A queue discipline, or a policy of shared memory, that nashbed brings along.
@@ -65,13 +55,14 @@ class ShippedDiscipline:
         name: Its name in a scenario.
         title: Its name for people.
         about: What it does, and where it is from.
-        parameters: Its parameters and their defaults.
+        parameters: Parameter -> default as a scenario has it; None: none, or it follows from the
+            buffer.
     """
 
     name: str
     title: str
     about: str
-    parameters: Defaults
+    parameters: dict[str, str | None]
 
 
 def shipped(

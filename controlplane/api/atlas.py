@@ -61,7 +61,7 @@ def draw(  # noqa: PLR0913 - each is a part of the question
     x: str = "buffer=0.4..60bdp",
     y: str = "bdp-per-flow=0.5..100pkt",
     rate: str | Rate | None = None,
-    rtt: str | Duration | None = None,
+    base_rtt: str | Duration | None = None,
     buffer: str | Buffer | None = None,
     flows: int | None = None,
     duration: str | Duration = "120s",
@@ -88,10 +88,10 @@ def draw(  # noqa: PLR0913 - each is a part of the question
     Args:
         out: The folder that they go into.
         x: To the right, `quantity=low..high`: buffer (bdp), bdp-per-flow (pkt; it sets the rate),
-            rate, rtt or flows; behind a colon log (usual) or linear, and how many values.
+            rate, base_rtt or flows; behind a colon log (usual) or linear, and how many values.
         y: Upwards.
         rate: Bottleneck, if not an axis; None: 100mbit.
-        rtt: Base RTT, if not an axis; None: 40ms.
+        base_rtt: Base RTT, if not an axis; None: 40ms.
         buffer: Buffer in BDP, if not an axis; None: 5bdp.
         flows: CUBIC and BBR flows in all, if not an axis; None: 50.
         duration: How long they compete.
@@ -111,7 +111,7 @@ def draw(  # noqa: PLR0913 - each is a part of the question
         HostError: The folder cannot be written.
     """
     folder = Path(out)
-    fixed = _fixed(rate, rtt, buffer, flows)
+    fixed = _fixed(rate, base_rtt, buffer, flows)
     axes = read_axis("x", x, COLUMNS), read_axis("y", y, ROWS)
     plane = replace(plane_of(*axes, fixed), **_course(duration, start, window))
     names = _models(model, other)
@@ -158,16 +158,16 @@ def _course(duration: str | Duration, start: str, window: str | Size | None) -> 
 
 def _fixed(
     rate: str | Rate | None,
-    rtt: str | Duration | None,
+    base_rtt: str | Duration | None,
     buffer: str | Buffer | None,
     flows: int | None,
 ) -> dict[str, float | None]:
     """What is fixed, in base units; a ConfigError says which option is wrong."""
-    fixed: dict[str, float | None] = dict.fromkeys(("rate", "rtt", "buffer", "flows"))
+    fixed: dict[str, float | None] = dict.fromkeys(("rate", "base_rtt", "buffer", "flows"))
     if rate is not None:
         fixed["rate"] = _positive("rate", quantity(Rate, "rate", rate).bps)
-    if rtt is not None:
-        fixed["rtt"] = _positive("rtt", quantity(Duration, "rtt", rtt).seconds)
+    if base_rtt is not None:
+        fixed["base_rtt"] = _positive("base_rtt", quantity(Duration, "base_rtt", base_rtt).seconds)
     if buffer is not None:
         size = quantity(Buffer, "buffer", buffer)
         if size.unit != "bdp":

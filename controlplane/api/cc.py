@@ -17,7 +17,7 @@ from nashbed.controlplane.machine.c_files.cc_check import (
     CcaVerdict,
     check_cca,
 )
-from nashbed.controlplane.machine.c_files.kernel_support import kernels_own_ccas
+from nashbed.controlplane.machine.c_files.kernel_support import available_ccas, kernels_own_ccas
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.c_files.shipped import ShippedCca, shipped_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
@@ -38,9 +38,15 @@ __all__ = [
     "ShippedCca",
     "check",
     "conform",
+    "kernels_own",
     "new",
     "shipped",
 ]
+
+
+def kernels_own() -> tuple[str, ...]:
+    """The congestion controls that this machine's kernel has."""
+    return available_ccas()
 
 
 def shipped() -> tuple[ShippedCca, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.config.load import parse_testbed
+from nashbed.controlplane.config.strict_yaml import parse
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import Scenario
@@ -25,10 +27,12 @@ __all__ = [
     "Loaded",
     "ScenarioLike",
     "TestbedLike",
+    "parse_changes",
     "quantity",
     "read_scenario",
     "read_testbed",
     "scenario_text",
+    "shipped",
     "work_folder",
 ]
 
@@ -40,16 +44,21 @@ TestbedLike = str | Path | Mapping[str, Any] | Testbed | Loaded[Testbed]
 """The same of a testbed, in configs/testbeds."""
 
 
-def read_scenario(what: ScenarioLike) -> Loaded[Scenario]:
+def read_scenario(what: ScenarioLike, changes: Mapping[str, Any] | None = None) -> Loaded[Scenario]:
     """Read a scenario.
 
     Args:
         what: A file, a shipped one's name (`quickstart`), a mapping, or an object. Files of CCAs
             that a mapping or an object names are relative to the working directory.
+        changes: Path of a key -> its value instead of what is written, as `Scenario.replace` has
+            it.
 
     Raises:
         ConfigError: One line for each mistake.
     """
+    if changes:
+        read = read_scenario(what)
+        return parse_scenario(scenario_text(read.model.replace(changes)), read.name)
     if isinstance(what, Loaded):
         return what
     if isinstance(what, Scenario):
@@ -57,6 +66,24 @@ def read_scenario(what: ScenarioLike) -> Loaded[Scenario]:
     if isinstance(what, Mapping):
         return parse_scenario(_yaml(dict(what)), f"{what.get('name', 'scenario')}.yaml")
     return load_scenario(find_scenario(what))
+
+
+def parse_changes(written: Iterable[str]) -> dict[str, Any]:
+    """What `--set KEY=VALUE` says: path of a key -> its value.
+
+    Args:
+        written: Each `KEY=VALUE`, with the value as in a scenario.
+
+    Raises:
+        ConfigError: One is no such pair.
+    """
+    changes = {}
+    for each in written:
+        key, equals, value = each.partition("=")
+        if not (key and equals):
+            raise ConfigError(f"--set {each}: write KEY=VALUE, e.g. bottleneck.rate=50mbit")
+        changes[key] = parse(value, f"--set {key}").data
+    return changes
 
 
 def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
@@ -132,6 +159,22 @@ def find_testbed(name: str | Path) -> Path:
 def usual_testbed() -> Path:
     """The testbed file that this user can run on."""
     return DEFAULT_TESTBED if os.geteuid() == 0 else VIRTUAL_TESTBED
+
+
+def shipped(kind: str) -> dict[str, str]:
+    """The files that nashbed brings along: name -> its title, or its description.
+
+    Args:
+        kind: `scenarios` or `testbeds`.
+    """
+    folder = CONFIGS / kind
+    told = {}
+    for path in sorted(folder.rglob("*.yaml")):
+        # Only one line of each is parsed: there are hundreds.
+        line = re.search(r"^(?:title|description): .*$", path.read_text("utf-8"), re.MULTILINE)
+        name = str(path.relative_to(folder).with_suffix(""))
+        told[name] = next(iter(YAML(typ="safe").load(line[0]).values())) if line else ""
+    return told
 
 
 @contextmanager

@@ -58,15 +58,15 @@ def competition(  # noqa: PLR0913 - each is a part of the question
     window: str | Buffer | None = None,
     discipline: str = DROPTAIL.name,
 ) -> Competition:
-    """CUBIC flows against those of one other CCA at a drop-tail bottleneck.
+    """CUBIC flows against those of one other congestion control at a drop-tail bottleneck.
 
     Args:
         rate: Bottleneck, e.g. 100mbit.
         base_rtt: Base RTT of all flows, e.g. 40ms.
         buffer: Drop-tail buffer: 5bdp, 1MB.
         flows: Flows in all.
-        second_flows: How many of them run the other CCA.
-        second: The CCA beside CUBIC, e.g. bbr3, copa.
+        second_flows: How many of them run the other congestion control.
+        second: The congestion control beside CUBIC, e.g. bbr3, copa.
         duration: How long they compete.
         warmup: Time at the beginning that does not count.
         cubic_start: When the CUBIC flows start, e.g. 5s: the others are first.
@@ -142,7 +142,7 @@ class AskedModel:
         return self._model(asked, k, unvalidated).predict(asked)
 
     def share(self, game: Competition | None = None, **question: Any) -> float | None:
-        """Part of the throughput that the second CCA's flows have, 0 to 1; None: it refuses.
+        """Part of the throughput, 0 to 1, of the flows that do not run CUBIC; None: it refuses.
 
         Args:
             game: As `predict` has it.
@@ -158,7 +158,7 @@ class AskedModel:
         unvalidated: bool = False,
         **question: Any,
     ) -> PredictedCrossing:
-        """Where the second CCA's lead over CUBIC ends among as many flows.
+        """Where the second congestion control's lead over CUBIC ends among as many flows.
 
         Args:
             game: As `predict` has it; how its flows are split plays no part.
@@ -213,7 +213,8 @@ def errors(
     """Hold models against measurements: errors of shares by buffer, and of equilibria.
 
     Args:
-        measured: Run directory or CSV of mixes (`nashbed mixes` writes one) to compare with.
+        measured: Run directory to compare with, or CSV of mixes, as `nashbed equilibria --mixes`
+            writes one.
         names: Which models; empty: all.
         on_step: As `predictions` has it.
 

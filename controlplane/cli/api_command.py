@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from functools import cache
@@ -21,11 +21,21 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, NashbedError
 from .console import say, step_display
-from .options import On, OptionalTestbed, PrivateNetwork, RunFolder, ScenarioFile, Wait
+from .options import (
+    Answer,
+    AsJson,
+    Changes,
+    On,
+    OptionalTestbed,
+    PrivateNetwork,
+    RunFolder,
+    ScenarioFile,
+    Wait,
+)
 
-Command = Callable[..., int]
+Command = Callable[..., Answer | int]
 Display = Callable[[], AbstractContextManager[Any]]
 Options = Mapping[str, inspect.Parameter]
 KINDS = {
@@ -124,6 +134,7 @@ class Call:
         self.typed = [self.written[n] for n, v in self.given.items() if v != own[n].default]
         self._function = function
         self._display = display
+        self._changes: Sequence[str] = values.get("changes") or ()
 
     def __call__(self, *first: Any, **more: Any) -> Any:
         """Call it; what a person follows is shown meanwhile, on standard error.
@@ -133,7 +144,7 @@ class Call:
             more: Further ones, which count more than those of the command line.
 
         Raises:
-            ConfigError: An argument is wrong; the message begins with its option.
+            NashbedError: If an argument is wrong, the message begins with its option.
         """
         module, _, names = self._function.path.partition(".")
         function: Any = import_module(f"nashbed.{module}")
@@ -142,17 +153,19 @@ class Call:
         with ExitStack() as shown:
             try:
                 return function(*first, **(self._arguments(shown) | more))
-            except ConfigError as error:
+            except NashbedError as error:
                 name, _, rest = error.message.partition(":")
-                if name not in self.written:
-                    raise
-                raise ConfigError(f"{self.written[name]}:{rest}") from error
+                if name in self.written:
+                    error.message = f"{self.written[name]}:{rest}"
+                raise
 
     def _arguments(self, shown: ExitStack) -> dict[str, Any]:
         has = self._function.arguments
         must = (name for name in self.written if name in has and has[name].default is NOTHING)
         told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
         told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
+        if self._changes and "scenario" in has:
+            told["scenario"] = _changed(told["scenario"], self._changes)
         if "on_wait" in has:
             from .where import waiting  # noqa: PLC0415 - slow to import
 
@@ -160,44 +173,61 @@ class Call:
         return told | ({"say": say} if "say" in has else {})
 
 
+def _changed(scenario: str, changes: Sequence[str]) -> Any:
+    from nashbed.files import parse_changes, read_scenario  # noqa: PLC0415 - slow to import
+
+    return read_scenario(scenario, parse_changes(changes))
+
+
 def command(
     app: typer.Typer,
     *paths: str,
     examples: str,
+    name: str | None = None,
     display: Display = step_display,
+    hidden: bool = False,
     **changed: Any,
 ) -> Callable[[Command], Command]:
     """Make a command of functions of the API.
 
     What is decorated gets a `Call` for each of them, and then its own options by name. Arguments
-    of the API are options, too, but for those that what is decorated has itself.
+    of the API are options, too, but for those that what is decorated has itself. What it returns
+    is written as --json says, or is an exit code if that is what its signature says.
 
     Args:
         app: What the command is added to.
         paths: The functions.
         examples: The end of its help.
+        name: Its name; None: that of what is decorated.
         display: Shows a person the steps of what takes long.
+        hidden: Whether help leaves it out.
         changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
             API has it, an annotation that says all, or None: it is no option.
     """
 
     def decorate(function: Command) -> Command:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[len(paths) :]
+        signature = inspect.signature(function, eval_str=True)
+        own = list(signature.parameters.values())[len(paths) :]
         read = [api_function(path) for path in paths]
         arguments = {n: a for each in reversed(read) for n, a in each.arguments.items()}
         ordered = {n: arguments[n] for each in read for n in each.arguments}
         options = _options(ordered, KNOWN | changed | {each.name: None for each in own})
 
-        def called(**given: Any) -> int:
+        def called(as_json: bool = False, **given: Any) -> int:
             calls = [Call(each, options, given, display) for each in read]
-            return function(*calls, **{each.name: given[each.name] for each in own})
+            said = function(*calls, **{each.name: given[each.name] for each in own})
+            return said.write(as_json) if isinstance(said, Answer) else said
 
         parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*options.values(), *own)]
+        if signature.return_annotation is Answer:
+            parameters.append(_parameter("as_json", AsJson, False))
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
         doc = inspect.getdoc(function) or ""
-        about = "" if "\n\n" in doc else read[0].about
-        app.command(function.__name__, epilog=examples, help=f"{doc}\n\n{about}".strip())(called)
+        about = "" if "\n\n" in doc or not read else read[0].about
+        text = f"{doc}\n\n{about}".strip()
+        word = name or function.__name__
+        app.command(word, epilog=examples, help=text, hidden=hidden)(called)
         return function
 
     return decorate
@@ -210,9 +240,11 @@ def _options(arguments: Mapping[str, ApiArgument], changed: Mapping[str, Any]) -
         for name, argument in arguments.items()
         if name not in {"on_wait", "say", *FOLLOWED} and changed.get(name, NOTHING) is not None
     }
-    return options | (
-        {"on_wait": _parameter("wait", Wait, False)} if "on_wait" in arguments else {}
-    )
+    if "scenario" in arguments:
+        options["changes"] = _parameter("changes", Changes, None)
+    if "on_wait" in arguments:
+        options["on_wait"] = _parameter("wait", Wait, False)
+    return options
 
 
 def _option(name: str, argument: ApiArgument, changed: Any) -> inspect.Parameter:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nashbed import aqm
 from nashbed.aqm import (
     CHECKS,
-    Defaults,
     DisciplineVerdict,
     LoadVerdict,
     ParameterAbout,
@@ -16,10 +15,10 @@ from nashbed.aqm import (
 )
 
 from ..contract.errors import EXIT_CONFIG, EXIT_OK
-from ..contract.model import JsonAnswer
+from ..contract.model import JsonObject
 from .api_command import Call, command
 from .console import as_text, new_table
-from .options import AsJson, answer, new_app
+from .options import Answer, new_app
 
 EPILOG = """Example: nashbed aqm new mine; nashbed aqm check mine.c; then `discipline: ./mine.c`
 in the bottleneck of a scenario beside it, and nashbed run the scenario."""
@@ -34,72 +33,52 @@ app = new_app(
 )
 
 
-class DisciplinesAnswer(JsonAnswer):
-    """What `nashbed aqm list` answers.
-
-    Attributes:
-        ok: True.
-        disciplines: The disciplines that nashbed brings along.
-        memory: The policies of the memory that several queues share, likewise.
-    """
-
-    ok: bool = True
-    disciplines: tuple[ShippedDiscipline, ...]
-    memory: tuple[ShippedDiscipline, ...]
-
-
-class CheckedDiscipline(JsonAnswer):
-    """What `nashbed aqm check` answers.
-
-    Attributes:
-        ok: Whether every check was passed with every load.
-        name: The discipline's name.
-        digest: SHA-256 of its sources.
-        object_from: The compiler.
-        parameters: Its parameters.
-        loads: What came of each load.
-    """
-
-    ok: bool
-    name: str
-    digest: str
-    object_from: str
-    parameters: Defaults
-    loads: tuple[LoadVerdict, ...]
-
-
-@app.command("list", epilog="Example: nashbed aqm list --json")
-def list_disciplines(as_json: AsJson = False) -> int:
+@command(app, name="list", examples="Example: nashbed aqm list --json")
+def list_disciplines() -> Answer:
     """List the queue disciplines and the policies of shared memory that nashbed brings along."""
-    said = DisciplinesAnswer(disciplines=aqm.shipped(), memory=aqm.policies())
-    answer(said, as_json, "" if as_json else list_text(said))
-    return EXIT_OK
+    kinds = {"disciplines": aqm.shipped(), "memory": aqm.policies()}
+    told = {
+        kind: [vars(each) | {"parameters": _parameters(each.parameters)} for each in all_of]
+        for kind, all_of in kinds.items()
+    }
+    return Answer({"ok": True, **told}, lambda: list_text(**kinds))
 
 
 @command(app, "aqm.new", examples="Example: nashbed aqm new mine", folder=None)
-def new(write: Call, as_json: AsJson = False) -> int:
+def new(write: Call) -> Answer:
     """Write NAME.c in this folder: a small queue discipline that works, to be changed."""
     path = write()
     header = f"{aqm.HEADERS}/{'memory' if write.given['memory'] else 'aqm'}.h"
     text = f"wrote {path}; it includes {header}; try: nashbed aqm check {path}"
-    answer({"ok": True, "file": str(path)}, as_json, text)
-    return EXIT_OK
+    return Answer({"ok": True, "file": str(path)}, text)
 
 
 @command(app, "aqm.check", examples="Example: nashbed aqm check mine.c --json", seed=None)
-def check(check: Call, as_json: AsJson = False) -> int:
+def check(check: Call) -> Answer:
     """Compile a queue discipline, send packets through it, and judge what it does with them."""
     verdict = check()
-    answer(_checked(verdict), as_json, "" if as_json else verdict_text(verdict))
-    return EXIT_OK if verdict.ok else EXIT_CONFIG
+    said = {
+        "ok": verdict.ok,
+        "name": verdict.own.name,
+        "digest": verdict.own.digest,
+        "object_from": verdict.made_by,
+        "parameters": _parameters(
+            {each.name: _own_default(each) for each in verdict.about.parameters}
+        ),
+        "loads": [vars(each) | {"load": each.load.name} for each in verdict.loads],
+    }
+    return Answer(said, lambda: verdict_text(verdict), EXIT_OK if verdict.ok else EXIT_CONFIG)
 
 
-def list_text(said: DisciplinesAnswer) -> str:
+def _parameters(defaults: Mapping[str, str | None]) -> list[JsonObject]:
+    return [{"name": name, "default": default} for name, default in defaults.items()]
+
+
+def list_text(disciplines: Sequence[ShippedDiscipline], memory: Sequence[ShippedDiscipline]) -> str:
     """The disciplines and the policies of shared memory that nashbed brings along."""
-    disciplines = _listed("queue disciplines of nashbed", said.disciplines)
-    policies = _listed("policies of the memory that several queues share", said.memory)
+    policies = _listed("policies of the memory that several queues share", memory)
     return (
-        f"{disciplines}"
+        f"{_listed('queue disciplines of nashbed', disciplines)}"
         "by name: discipline: codel; with parameters: discipline: {codel: {target: 1ms}};\n"
         "of your own: discipline: ./mine.c\n\n"
         f"{policies}"
@@ -149,17 +128,6 @@ def _cells(verdict: LoadVerdict) -> list[str]:
         f"{verdict.mean_delay_ms:.2f} ms",
         ", ".join(verdict.problems) or "ok",
     ]
-
-
-def _checked(verdict: DisciplineVerdict) -> CheckedDiscipline:
-    return CheckedDiscipline(
-        ok=verdict.ok,
-        name=verdict.own.name,
-        digest=verdict.own.digest,
-        object_from=verdict.made_by,
-        parameters={each.name: _own_default(each) for each in verdict.about.parameters},
-        loads=verdict.loads,
-    )
 
 
 def _own_default(parameter: ParameterAbout) -> str | None:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..contract.errors import EXIT_OK
 from .api_command import Call, command
 from .console import duration_text
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 if TYPE_CHECKING:
     from nashbed.atlas import Atlas
@@ -20,9 +19,9 @@ nashbed atlas (buffer by BDP per flow, 40 ms, 50 flows)
 
 nashbed atlas --start iperf3 --window 2.7MB (as the published trials were run)
 
-nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --rtt 20ms --out flows
+nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --base-rtt 20ms --out flows
 
-nashbed atlas --x rate=10..1000mbit:60 --y rtt=5..100ms:linear:30 --buffer 2bdp
+nashbed atlas --x rate=10..1000mbit:60 --y base_rtt=5..100ms:linear:30 --buffer 2bdp
 --model closed-form"""
 
 
@@ -33,11 +32,10 @@ nashbed atlas --x rate=10..1000mbit:60 --y rtt=5..100ms:linear:30 --buffer 2bdp
     out=typer.Option("atlas", help="Folder for atlas.png, csv, json..."),
     processes=typer.Option(min=1),
 )
-def atlas(draw: Call, as_json: AsJson = False) -> int:
+def atlas(draw: Call) -> Answer:
     """Map the equilibrium that a model predicts."""
     made = draw()
-    answer(made.answer, as_json, _text(made))
-    return EXIT_OK
+    return Answer(made.answer, lambda: _text(made))
 
 
 def _text(made: Atlas) -> str:

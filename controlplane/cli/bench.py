@@ -30,7 +30,7 @@ from ..store.staging import write_whole
 from .bench_text import SPEED, benchmarks_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import AsJson, TestbedName, Wait, answer, new_app
+from .options import Answer, AsJson, TestbedName, Wait, new_app
 from .where import machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
@@ -233,8 +233,7 @@ def every_part(
                 _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
-    answer(measured, as_json, text)
-    return EXIT_OK if measured.ok else EXIT_ACCEPTANCE
+    return Answer(measured, text, EXIT_OK if measured.ok else EXIT_ACCEPTANCE).write(as_json)
 
 
 @app.command(epilog="Example: nashbed bench table README.md analysis/README.md")
@@ -265,8 +264,8 @@ def _answer(part: str, measure: Callable[[ShowStep], Iterable[Benchmark]], as_js
         benchmarks = with_yardstick(part, lambda: measure(show_step), take_yardstick)
     met = all(each.met for each in benchmarks)
     said = BenchAnswer(ok=met, part=part, figures=benchmarks)
-    answer(said, as_json, benchmarks_text(benchmarks))
-    return EXIT_OK if met else EXIT_ACCEPTANCE
+    code = EXIT_OK if met else EXIT_ACCEPTANCE
+    return Answer(said, benchmarks_text(benchmarks), code).write(as_json)
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,10 +11,10 @@ from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from .api_command import Call, command
 from .console import as_text, new_table
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
---rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
+--base-rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
 
 
 @command(
@@ -23,10 +23,10 @@ EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.
     examples=EPILOG,
     testbed=typer.Argument(help="Testbed file, or the name of one in configs/testbeds/."),
     rates=typer.Option("--rate"),
-    base_rtts=typer.Option("--rtt"),
+    base_rtts=typer.Option("--base-rtt"),
     load=typer.Option(metavar="GENERATOR"),
 )
-def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
+def calibrate(calibrate: Call) -> Answer:
     """Measure whether a testbed does what it is asked to.
 
     Rate, drop point, base RTT, queues and telemetry are checked, and written to a certificate.
@@ -36,8 +36,8 @@ def calibrate(calibrate: Call, as_json: AsJson = False) -> int:
     made = calibrate()
     certificate, place = made.certificate, made.path
     said = {"ok": certificate.passed, "certificate": str(place), **certificate.model_dump()}
-    answer(said, as_json, certificate_text(certificate, place))
-    return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
+    code = EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
+    return Answer(said, certificate_text(certificate, place), code)
 
 
 def certificate_text(certificate: Certificate, place: Path) -> str:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..contract.errors import EXIT_OK
 from .api_command import Call, command
 from .console import say
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 if TYPE_CHECKING:
     from nashbed.captures import CaptureSummary
@@ -20,15 +19,13 @@ if TYPE_CHECKING:
     app,
     "captures.timestamps",
     "captures.align",
-    examples="Example: nashbed timestamps behind.pcap --against before.pcap --json",
+    examples="Example: nashbed timestamps behind.pcap --reference before.pcap --json",
     form=typer.Option("--format"),
-    reference=typer.Option(
-        None, "--against", help="Also align its clock with that of this capture."
-    ),
+    reference=typer.Option(None, help="Also align its clock with that of this capture."),
     other=None,
     packets=typer.Option(min=0),
 )
-def timestamps(read: Call, align: Call, as_json: AsJson = False) -> int:
+def timestamps(read: Call, align: Call) -> Answer:
     """Show the hardware time stamps of a capture.
 
     Their format, first and last time, ports and marks.
@@ -39,8 +36,7 @@ def timestamps(read: Call, align: Call, as_json: AsJson = False) -> int:
         alignment = align(other=read.given["capture"])
         summary = summary.model_copy(update={"alignment": alignment})
         text += f"\n{alignment.text()}"
-    answer(summary, as_json, text)
-    return EXIT_OK
+    return Answer(summary, text)
 
 
 @command(
@@ -50,7 +46,7 @@ def timestamps(read: Call, align: Call, as_json: AsJson = False) -> int:
     out=typer.Option(),
     until_s=typer.Option("--until", min=0.001),
 )
-def rtt(draw: Call, as_json: AsJson = False) -> int:
+def rtt(draw: Call) -> Answer:
     """Draw the RTT over time from captures, by TCP time stamps."""
     flows, out = draw(), draw.given["out"]
     for capture, line in dict.fromkeys((f.capture, f.passed_over) for f in flows):
@@ -62,8 +58,7 @@ def rtt(draw: Call, as_json: AsJson = False) -> int:
         for flow in flows
     ]
     data = {"ok": True, "figure": str(out), "flows": [each.model_dump() for each in flows]}
-    answer(data, as_json, "\n".join([*lines, f"figure: {out}"]))
-    return EXIT_OK
+    return Answer(data, "\n".join([*lines, f"figure: {out}"]))
 
 
 def _text(summary: CaptureSummary) -> str:
@@ -95,12 +90,11 @@ def _text(summary: CaptureSummary) -> str:
     scenario=typer.Option(),
     out=typer.Option(),
 )
-def replay(replay: Call, as_json: AsJson = False) -> int:
+def replay(replay: Call) -> Answer:
     """Put a capture through the bottleneck in virtual time."""
     summary, capture, out = replay(), replay.given["capture"], replay.given["out"]
     text = f"{summary.packets} packets, {summary.departed} departed, "
     text += f"{summary.dropped} dropped, {summary.unshaped} passed unshaped: {out}"
     for remark in summary.remarks:
         say(f"{capture}: {remark}")
-    answer({"ok": True, "out": str(out), **summary.model_dump()}, as_json, text)
-    return EXIT_OK
+    return Answer({"ok": True, "out": str(out), **summary.model_dump()}, text)

@@ -9,11 +9,10 @@ import typer
 from nashbed import cc
 from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
 
-from ..contract.errors import EXIT_OK
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
 from .console import as_text, new_table
-from .options import AsJson, answer, new_app
+from .options import Answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
@@ -39,25 +38,23 @@ app = new_app(
 )
 
 
-@app.command("list", epilog="Example: nashbed cc list --json")
-def list_ccas(as_json: AsJson = False) -> int:
+@command(app, name="list", examples="Example: nashbed cc list --json")
+def list_ccas() -> Answer:
     """List the congestion controls that nashbed brings along, and how they are had here."""
     ccas = cc.shipped()
-    answer({"ok": True, "controls": ccas}, as_json, "" if as_json else list_text(ccas))
-    return EXIT_OK
+    return Answer({"ok": True, "controls": ccas}, lambda: list_text(ccas))
 
 
 @command(app, "cc.new", examples="Example: nashbed cc new mycc", folder=None)
-def new(write: Call, as_json: AsJson = False) -> int:
+def new(write: Call) -> Answer:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
     path = write()
     text = f"wrote {path}; it includes {cc.TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer({"ok": True, "file": str(path)}, as_json, text)
-    return EXIT_OK
+    return Answer({"ok": True, "file": str(path)}, text)
 
 
 @command(app, "cc.check", examples="Example: nashbed cc check mycc.c --json")
-def check(check: Call, as_json: AsJson = False) -> int:
+def check(check: Call) -> Answer:
     """Compile a congestion control, load it if this machine can, and show what it does."""
     verdict = check()
     said = {
@@ -69,8 +66,7 @@ def check(check: Call, as_json: AsJson = False) -> int:
         "skipped": verdict.skipped,
         "paths": verdict.behaviour,
     }
-    answer(said, as_json, "" if as_json else verdict_text(verdict))
-    return EXIT_OK
+    return Answer(said, lambda: verdict_text(verdict))
 
 
 @command(
@@ -80,12 +76,10 @@ def check(check: Call, as_json: AsJson = False) -> int:
     cca=typer.Argument(metavar="CONTROL"),
     reference=typer.Option("--to"),
 )
-def conform(conform: Call, as_json: AsJson = False) -> int:
+def conform(conform: Call) -> Answer:
     """Show how alike two congestion controls of a run behave where each is alone."""
     found = conform()
-    text = "" if as_json else conformance_text(found)
-    answer([each.model_dump() for each in found], as_json, text)
-    return EXIT_OK
+    return Answer([each.model_dump() for each in found], lambda: conformance_text(found))
 
 
 def list_text(ccas: Sequence[ShippedCca]) -> str:

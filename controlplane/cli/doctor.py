@@ -9,10 +9,11 @@ import typer
 from nashbed.doctor import DoctorCheck, clean_up, examine, examine_switch
 
 from ..contract.errors import EXIT_HOST, EXIT_OK, EXIT_TARGET
-from .options import AsJson, answer, app
+from .api_command import command
+from .options import Answer, app
 
 
-@app.command(epilog="Example: nashbed doctor --clean")
+@command(app, examples="Example: nashbed doctor --clean")
 def doctor(
     clean: Annotated[
         bool, typer.Option("--clean", help="Remove what killed runs left behind.")
@@ -24,17 +25,14 @@ def doctor(
             help="Ask this testbed's switch instead: program, tables, ports, a write and its undo.",
         ),
     ] = None,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Show what is installed, what is skipped, and how to get it."""
     removed = clean_up() if clean else []
     checks = examine_switch(testbed) if testbed else examine()
     ready = all(check.ok or not check.needed for check in checks)
     said = {"ok": ready, "checks": checks, "removed": removed}
-    answer(said, as_json, doctor_text(checks, removed))
-    if ready:
-        return EXIT_OK
-    return EXIT_TARGET if testbed else EXIT_HOST
+    code = EXIT_OK if ready else EXIT_TARGET if testbed else EXIT_HOST
+    return Answer(said, doctor_text(checks, removed), code)
 
 
 def doctor_text(checks: Sequence[DoctorCheck], removed: Sequence[str]) -> str:

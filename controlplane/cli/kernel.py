@@ -12,10 +12,9 @@ from nashbed.steps import ShowStep
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..contract.errors import EXIT_OK
 from .api_command import Call, command
 from .console import duration_text
-from .options import AsJson, answer, new_app
+from .options import Answer, new_app
 
 LINE_EVERY_S = 15.0
 
@@ -72,21 +71,19 @@ class _Lines:
     source=typer.Argument(),
     jobs=typer.Option("--jobs", "-j", min=0),
 )
-def build(build: Call, as_json: AsJson = False) -> int:
+def build(build: Call) -> Answer:
     """Build a kernel, unless it is built already."""
     started = time.monotonic()
     kernel, is_new = build()
     taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
     text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
-    answer({"ok": True, "built_now": is_new, "kernel": kernel}, as_json, text)
-    return EXIT_OK
+    return Answer({"ok": True, "built_now": is_new, "kernel": kernel}, text)
 
 
-@app.command("list", epilog="Example: nashbed kernel list --json")
-def list_kernels(as_json: AsJson = False) -> int:
+@command(app, name="list", examples="Example: nashbed kernel list --json")
+def list_kernels() -> Answer:
     """List the kernels that are built."""
     built = kernels.built()
     lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in built]
     text = "\n".join(lines) or f"none in {kernels.folder()}; run `make virtual`"
-    answer({"ok": True, "kernels": built}, as_json, text)
-    return EXIT_OK
+    return Answer({"ok": True, "kernels": built}, text)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.errors import ConfigError
 from ..contract.units import counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
-from .options import AsJson, answer, app
+from .options import Answer, app
 
 if TYPE_CHECKING:
     from nashbed.analysis.models.accuracy import Accuracy, BandAccuracy
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Examples:
 
-nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp --flows 50 --bbr 10
+nashbed model --rate 100mbit --base-rtt 40ms --buffer 5bdp --flows 50 --cc-flows 10
 
-nashbed model --rate 100mbit --rtt 40ms --buffer 20bdp --flows 50 (every mix)
+nashbed model --rate 100mbit --base-rtt 40ms --buffer 20bdp --flows 50 (every mix)
 
-nashbed model --rate 50mbit --rtt 40ms --buffer 20bdp --flows 2 --bbr 1 --duration 600s
+nashbed model --rate 50mbit --base-rtt 40ms --buffer 20bdp --flows 2 --cc-flows 1 --duration 600s
 --cubic-start 5s (BBR first)
 
-nashbed model --rate 50mbit --rtt 40ms --buffer 4bdp --flows 10 --second bbr3
+nashbed model --rate 50mbit --base-rtt 40ms --buffer 4bdp --flows 10 --cc bbr3
 
-nashbed model --against results/20260101T120000Z-quickstart --model fluid --json
+nashbed model --measured results/20260101T120000Z-quickstart --model fluid --json
 
-nashbed model --against configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
+nashbed model --measured configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
 NONE = "-"
 WIDE = 120
 """Width of tables that have a column for each model."""
@@ -57,20 +57,21 @@ INNER = (
     examples=EXAMPLES,
     display=question_display,
     rate=typer.Option(None),
-    base_rtt=typer.Option(None, "--rtt"),
+    base_rtt=typer.Option(None),
     buffer=typer.Option(None),
     flows=typer.Option(None),
-    second_flows=typer.Option(None, "--bbr", help="How many run BBR; left out: all mixes."),
-    second_start=typer.Option("0s", "--bbr-start"),
+    second=typer.Option("--cc"),
+    second_flows=typer.Option(None, "--cc-flows", help="How many run it; left out: all mixes."),
+    second_start=typer.Option("0s", "--cc-start"),
     names=typer.Option("--model", help="Ask this model alone."),
-    measured=typer.Option(None, "--against"),
+    measured=typer.Option(None),
     game=None,
     every_mix=None,
 )
-def model(competition: Call, predictions: Call, errors: Call, as_json: AsJson = False) -> int:
+def model(competition: Call, predictions: Call, errors: Call) -> Answer:
     """Predict throughputs and equilibria by all models, or test the models.
 
-    With --against, their predictions are compared with measurements.
+    With --measured, their predictions are compared with measurements.
 
     The fluid model simulates the competition, with starts, duration and windows. The others are
     formulas: published ones (Ware 2019, Mishra 2022) are of the long run, and refuse what they are
@@ -82,19 +83,17 @@ def model(competition: Call, predictions: Call, errors: Call, as_json: AsJson = 
             *(each for each in predictions.typed if each != "--model"),
         ]:
             raise ConfigError(
-                f"{', '.join(given)}: --against takes its settings from what it reads"
+                f"{', '.join(given)}: --measured takes its settings from what it reads"
             )
         held = errors()
-        answer(held, as_json, errors_text(held))
-        return EXIT_OK
+        return Answer(held, lambda: errors_text(held))
     needed = ("rate", "base_rtt", "buffer", "flows")
     missing = [competition.written[each] for each in needed if each not in competition.given]
     if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
+        raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --measured")
     every_mix = "second_flows" not in competition.given
     answers = predictions(competition(), every_mix=every_mix)
-    answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
-    return EXIT_OK
+    return Answer(answers, lambda: (mixes_text if every_mix else mix_text)(answers))
 
 
 def mix_text(answers: PredictionsAnswer) -> str:

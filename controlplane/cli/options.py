@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from pydantic_core import to_jsonable_python
 
+from ..contract.errors import EXIT_OK
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 
 ScenarioFile = Annotated[
@@ -45,6 +46,14 @@ PrivateNetwork = Annotated[
         help="Use a cluster on a network of private addresses without TLS.",
     ),
 ]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Have another value for a key of the scenario: bottleneck.rate=50mbit; repeatable.",
+    ),
+]
 Wait = Annotated[
     bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
 ]
@@ -60,17 +69,27 @@ app = new_app()
 """The commands that are in no group."""
 
 
-def answer(
-    data: ContractModel | Sequence[JsonObject] | JsonObject, as_json: bool, text: str
-) -> None:
-    """Write the answer on standard output: for a script, or for a person.
+class Answer(NamedTuple):
+    """What a command says, to a script and to a person.
 
-    Args:
-        data: The answer; plain data, where the analysis makes it, gets the number of its format.
-        as_json: Whether it is for a script.
-        text: What a person reads.
+    Attributes:
+        data: The answer to a script; plain data gets the number of its format.
+        text: What a person reads, or what makes it.
+        code: The exit code.
     """
-    if as_json:
-        plain = JsonAnswer().model_dump() | data if isinstance(data, dict) else data
-        text = json.dumps(to_jsonable_python(plain), indent=1)
-    sys.stdout.write(text.rstrip("\n") + "\n")
+
+    data: ContractModel | Sequence[JsonObject] | JsonObject
+    text: str | Callable[[], str]
+    code: int = EXIT_OK
+
+    def write(self, as_json: bool) -> int:
+        """Write it on standard output; returns the exit code."""
+        if as_json:
+            plain = (
+                JsonAnswer().model_dump() | self.data if isinstance(self.data, dict) else self.data
+            )
+            text = json.dumps(to_jsonable_python(plain), indent=1)
+        else:
+            text = self.text if isinstance(self.text, str) else self.text()
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        return self.code

@@ -10,13 +10,12 @@ from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
-from ..contract.errors import EXIT_OK
 from ..contract.model import JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
-from .options import AsJson, answer, app
+from .options import Answer, app
 from .where import choose_testbed
 
 
@@ -49,15 +48,14 @@ class PlanAnswer(Plan):
     examples="Example: nashbed validate configs/scenarios/quickstart.yaml --json",
     seats=None,
 )
-def validate(plan: Call, as_json: AsJson = False) -> int:
+def validate(plan: Call) -> Answer:
     """Check a scenario and a testbed file; touches nothing."""
     bed = choose_testbed(plan.given)
     planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
     said = {"ok": True, "scenario": planned.scenario, "testbed": bed.model.name, "trials": trials}
-    answer(said, as_json, text)
-    return EXIT_OK
+    return Answer(said, text)
 
 
 @command(
@@ -71,8 +69,7 @@ def plan(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
     ] = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Show what a run would do, and the time and disk it needs.
 
     Of CUBIC and BBR it also says which settings would be measured before their shares have
@@ -87,8 +84,7 @@ def plan(
         controls=found.ccas or None,
         trial_lengths=found.lengths and found.lengths.answer(),
     )
-    answer(said, as_json, "" if as_json else preview_text(found))
-    return EXIT_OK
+    return Answer(said, lambda: preview_text(found))
 
 
 def preview_text(found: Preview) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -15,7 +16,7 @@ from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
 from .equivalence_text import equivalence_text
-from .options import AsJson, answer, app
+from .options import Answer, app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         ShareSummary,
         Spread,
     )
+    from nashbed.tables import MixTable
 
 
 DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
@@ -65,27 +67,28 @@ Row = TypeVar("Row", "Comparison", "ShareComparison")
     formats=typer.Option("--format"),
     out=None,
 )
-def report(open_run: Call, build: Call, as_json: AsJson = False) -> int:
+def report(open_run: Call, build: Call) -> Answer:
     """Build the report of a run again."""
     run = open_run()
     path, damaged = build(run), run.damaged
     left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
     said = {"ok": True, "report": str(path), "damaged": left_out}
-    answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
-    return EXIT_OK
+    return Answer(said, f"{left_out_text(damaged)}report: {path}")
 
 
 @command(
-    app, "runs.open_run", examples="Example: nashbed ne results/20260101T120000Z-quickstart --json"
+    app,
+    "runs.open_run",
+    examples="Example: nashbed ne results/20260101T120000Z-quickstart --json",
+    hidden=True,
 )
-def ne(open_run: Call, as_json: AsJson = False) -> int:
+def ne(open_run: Call) -> Answer:
     """Show the Nash equilibria of a run."""
     from nashbed.runs import equilibria_answer  # noqa: PLC0415 - slow to import
 
     settings = open_run().equilibria
     text = "\n".join(equilibria_text(each) for each in settings)
-    answer([equilibria_answer(each).model_dump() for each in settings], as_json, text)
-    return EXIT_OK
+    return Answer([equilibria_answer(each).model_dump() for each in settings], text)
 
 
 @command(app, "runs.compare", "runs.equivalence", examples=COMPARE_EXAMPLES, margin=None)
@@ -99,8 +102,7 @@ def compare(
     everything: Annotated[
         bool, typer.Option("--all", help=f"Every row of tables of more than {MOST_ROWS}.")
     ] = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Show what differs between two runs, and where by more than chance.
 
     Shares of the throughput come first: a summary for each setting, then those of both runs side
@@ -112,14 +114,13 @@ def compare(
     """
     if equivalence is None:
         comparison = compare()
-        answer(comparison, as_json, "" if as_json else comparison_text(comparison, everything))
-        return EXIT_OK
+        return Answer(comparison, lambda: comparison_text(comparison, everything))
     most = quantity(Share, "--equivalence", equivalence).fraction
     if not 0 < most < 1:
         raise ConfigError(f"--equivalence: {equivalence}; write more than 0% and less than 100%")
     found = test(margin=most)
-    answer(found, as_json, "" if as_json else equivalence_text(found))
-    return EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
+    code = EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
+    return Answer(found, lambda: equivalence_text(found), code)
 
 
 @command(
@@ -155,8 +156,7 @@ def export(
     end: Annotated[
         str | None, typer.Option("--to", help="Only before this time of the trial: 12.5s.")
     ] = None,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
 
     The tables are flat: trials, flows, mixes, and the ledger, which is that of the assumptions of
@@ -170,8 +170,7 @@ def export(
         made = export_trial(open_run(), **_times(begin, end))
         data = {"ok": True, "trial": made.trial, "form": form, "out": str(made.path)}
         counts = ", ".join(f"{count} {what}" for what, count in made.counts.items())
-        answer(data | {"counts": dict(made.counts)}, as_json, f"{made.path}: {counts}")
-        return EXIT_OK
+        return Answer(data | {"counts": dict(made.counts)}, f"{made.path}: {counts}")
     if begin or end or set(export_trial.typed) - {"--format", "--out"}:
         raise ConfigError(
             f"--format {form}: has the whole run; one trial, flows and times go with "
@@ -180,9 +179,7 @@ def export(
     folder = out or open_run.given["path"] / "export"
     rows = export(open_run(), out=folder, suffix=form)
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
-    data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
-    answer(data, as_json, "\n".join(lines))
-    return EXIT_OK
+    return Answer({"ok": True, "out": str(folder), "format": form, "rows": rows}, "\n".join(lines))
 
 
 def _times(begin: str | None, end: str | None) -> dict[str, float | None]:
@@ -361,15 +358,19 @@ def _chance(each: Comparison) -> float:
     app,
     "tables.mixes",
     examples="Example: nashbed mixes results/* --out mixes.csv",
+    hidden=True,
     out=typer.Option("mixes.csv"),
 )
-def mixes(mixes: Call, as_json: AsJson = False) -> int:
-    """Write the measured mixes of runs as a table for `nashbed model --against`."""
-    table, out = mixes(), str(mixes.given["out"])
+def mixes(mixes: Call) -> Answer:
+    """Write the measured mixes of runs as a table for `nashbed model --measured`."""
+    return mixes_answer(mixes(), mixes.given["out"])
+
+
+def mixes_answer(table: MixTable, out: Path) -> Answer:
+    """What is said of a table of mixes that was written."""
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()
     ]
-    data = {"ok": True, "out": out, "rows": len(table.rows), "left_out": dict(table.left_out)}
-    answer(data, as_json, "\n".join(lines))
-    return EXIT_OK
+    data = {"ok": True, "out": str(out), "rows": len(table.rows), "left_out": dict(table.left_out)}
+    return Answer(data, "\n".join(lines))

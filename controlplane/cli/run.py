@@ -10,7 +10,7 @@ import typer
 
 from .api_command import Call, command
 from .console import question_display, say
-from .options import AsJson, answer, app
+from .options import Answer, app
 from .progress import make_display
 from .result_text import result_text, run_answer
 from .where import choose_testbed
@@ -29,7 +29,7 @@ nashbed run sweep.yaml --on local:4"""
 
 
 @command(app, "running.start", examples=EXAMPLES)
-def run(start: Call, no_report: NoReport = False, as_json: AsJson = False) -> int:
+def run(start: Call, no_report: NoReport = False) -> Answer:
     """Run every trial of a scenario, and show the results.
 
     One run at a time: with --wait it begins when the others have ended. Runs in virtual time
@@ -37,7 +37,7 @@ def run(start: Call, no_report: NoReport = False, as_json: AsJson = False) -> in
     real time, on those of its workers that are testbeds.
     """
     running = start(testbed=choose_testbed(start.given))
-    return _finish(running, no_report, as_json)
+    return _finish(running, no_report)
 
 
 @command(
@@ -45,9 +45,9 @@ def run(start: Call, no_report: NoReport = False, as_json: AsJson = False) -> in
     "running.resume",
     examples="Example: nashbed resume results/20260101T120000Z-quickstart",
 )
-def resume(resume: Call, no_report: NoReport = False, as_json: AsJson = False) -> int:
+def resume(resume: Call, no_report: NoReport = False) -> Answer:
     """Finish a run that was stopped or killed."""
-    return _finish(resume(), no_report, as_json)
+    return _finish(resume(), no_report)
 
 
 def carry_out(running: RunInProgress) -> None:
@@ -68,8 +68,8 @@ def carry_out(running: RunInProgress) -> None:
         raise
 
 
-def _finish(running: RunInProgress, no_report: bool, as_json: bool) -> int:
-    """Run all jobs, then show the results; returns the exit code."""
+def _finish(running: RunInProgress, no_report: bool) -> Answer:
+    """Run all jobs, then show the results."""
     with running:  # also where it is stopped before its first step
         if running.plan.isolated and not no_report:
             # Guests bear what computes beside them: what a report imports is there when they end.
@@ -80,5 +80,4 @@ def _finish(running: RunInProgress, no_report: bool, as_json: bool) -> int:
     with question_display() as show:
         report = None if no_report else finished.report(on_step=show)
     said = run_answer(finished, report)
-    answer(said, as_json, "" if as_json else result_text(finished, report))
-    return said.exit_code
+    return Answer(said, lambda: result_text(finished, report), said.exit_code)

@@ -8,18 +8,16 @@ from typing import Annotated
 import typer
 
 from ..config.load import write_schemas
-from ..contract.errors import EXIT_OK
 from ..machine.paths import CONFIGS
-from .options import AsJson, answer, app
+from .api_command import command
+from .options import Answer, app
 
 
-@app.command(epilog="Example: nashbed schema --out configs/schema")
+@command(app, examples="Example: nashbed schema --out configs/schema", hidden=True)
 def schema(
     out: Annotated[Path, typer.Option("--out", help="Folder for the schemas.")] = CONFIGS
     / "schema",
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Write the JSON schemas of scenario, testbed and cluster files."""
     paths = [str(path) for path in write_schemas(out)]
-    answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
-    return EXIT_OK
+    return Answer({"ok": True, "schemas": paths}, "\n".join(paths))

@@ -5,40 +5,21 @@ from __future__ import annotations
 from nashbed import testbeds
 from nashbed.testbeds import EVIDENCE, Evidence
 
-from ..contract.errors import EXIT_OK
-from ..contract.model import JsonAnswer
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
-from .options import AsJson, answer, new_app
-
-app = new_app()
-
-
-class TargetsAnswer(JsonAnswer):
-    """What `nashbed targets` answers.
-
-    Attributes:
-        ok: True.
-        targets: What each target can do.
-        evidence: What each claim about hardware and hosts has met.
-    """
-
-    ok: bool = True
-    targets: tuple[Capabilities, ...]
-    evidence: tuple[Evidence, ...]
+from .api_command import command
+from .options import Answer, app
 
 
-@app.command(epilog="Example: nashbed targets --json")
-def targets(as_json: AsJson = False) -> int:
+@command(app, examples="Example: nashbed targets --json")
+def targets() -> Answer:
     """Show what each target can do.
 
     A second table says how far each claim has been verified, and what stays unproven.
     """
     shipped = testbeds.targets()
-    table, evidence = capability_table(shipped), evidence_table()
-    told = TargetsAnswer(targets=tuple(shipped), evidence=EVIDENCE)
-    answer(told, as_json, f"{table}\n\n{evidence}")
-    return EXIT_OK
+    text = f"{capability_table(shipped)}\n\n{evidence_table()}"
+    return Answer({"ok": True, "targets": shipped, "evidence": EVIDENCE}, text)
 
 
 def capability_table(targets: list[Capabilities]) -> str:

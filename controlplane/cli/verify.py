@@ -21,7 +21,7 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
-from .options import AsJson, answer, app
+from .options import Answer, app
 from .progress import make_display
 
 DIGITS = 16
@@ -49,8 +49,7 @@ def verify(
             "--files", help="Run nothing: check that the files of any run are as they were sealed."
         ),
     ] = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Run trials of a virtual run again: they must be equal to the bit.
 
     Equal means: every table, capture and report has the same SHA-256. Otherwise it names the first
@@ -62,8 +61,8 @@ def verify(
         raise ConfigError("--trial, --all, --count and --files exclude each other; give one")
     if files:
         checked = check_files()
-        answer({"ok": not checked.damaged, **vars(checked)}, as_json, files_text(checked))
-        return EXIT_OK if not checked.damaged else EXIT_ACCEPTANCE
+        code = EXIT_ACCEPTANCE if checked.damaged else EXIT_OK
+        return Answer({"ok": not checked.damaged, **vars(checked)}, files_text(checked), code)
     seed = given.get("seed", random.SystemRandom().randrange(10**6))
     drawn = None if everything else given.get("count", 1)
     running = verify(count=drawn, seed=seed)
@@ -71,8 +70,8 @@ def verify(
     with running:
         _carry_out(running, how)
         found = running.finish()
-    answer(_answer(found, seed), as_json, verification_text(found))
-    return EXIT_OK if found.equal else EXIT_ACCEPTANCE
+    code = EXIT_OK if found.equal else EXIT_ACCEPTANCE
+    return Answer(_answer(found, seed), verification_text(found), code)
 
 
 def _answer(found: Verified, seed: int) -> JsonObject:

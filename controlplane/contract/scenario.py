@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
+from .errors import ConfigError
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
 from .sweep import SWEPT
@@ -56,6 +57,8 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
         return changes[()]
     if isinstance(part, tuple) and all(_entry(path) < len(part) for path in changes):
         return tuple(_varied(each, where, _of_entry(changes, i)) for i, each in enumerate(part))
+    if isinstance(part, Mapping):
+        return {**part, **{".".join(path): value for path, value in changes.items()}}
     if not isinstance(part, BaseModel):
         raise ValueError(f"{where}: is not there; write it, so that a part of it can be swept")
     names = {field.alias or name: name for name, field in type(part).model_fields.items()}
@@ -66,7 +69,8 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
         inner.setdefault(first, {})[tuple(rest)] = value
     parts = {names[k]: _varied(getattr(part, names[k]), f"{where}.{k}", inner[k]) for k in inner}
     try:
-        return type(part)(**{**dict(part), **parts})
+        # What was left out stays left out: it may not go with what changes.
+        return type(part)(**{name: getattr(part, name) for name in part.model_fields_set} | parts)
     except ValidationError as error:
         raise ValueError(_problem(where, error)) from error
 
@@ -112,3 +116,23 @@ class Scenario(ScenarioKeys):
             except ValueError as error:
                 raise ValueError(called(str(error), self, values)) from error
         return self
+
+    def replace(self, changes: Values | None = None, /, **keys: Any) -> Scenario:
+        """The scenario with other values of some keys, checked as a whole.
+
+        Args:
+            changes: Path of a key -> its value: `{"bottleneck.rate": "50mbit"}`; in a list,
+                `flows.0.count` is the first entry's and `flows.count` each one's.
+            keys: Keys of the scenario itself: `trials=5`.
+
+        Raises:
+            ConfigError: There is no such key, or the scenario does not fit together.
+        """
+        wanted = {**(changes or {}), **keys}
+        try:
+            changed: Scenario = _varied(
+                self, self.name, {tuple(path.split(".")): each for path, each in wanted.items()}
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        return changed

@@ -43,7 +43,7 @@ def state(bed: Path) -> dict[str, Any]:
     return found
 
 
-WORDS = ("--rate", "50mbit", "--rtt", "10ms", "--rtt", "40ms", "--no-capacity", "--json")
+WORDS = ("--rate", "50mbit", "--base-rtt", "10ms", "--base-rtt", "40ms", "--no-capacity", "--json")
 
 
 TIMED = {"base_rtt", "no_second_queue", "sojourn_explains_delay"}

@@ -83,7 +83,7 @@ def test_the_base_imports_nothing_of_the_extras() -> None:
 def test_what_a_run_gave_is_read_without_extras(run_copy: Path, tmp_path: Path) -> None:
     run = str(run_copy)
     told = commands(
-        ["ne", run],
+        ["equilibria", run],
         ["export", run, "--out", str(tmp_path / "tables")],
         ["report", run, "--format", "html"],
     )

@@ -6,9 +6,6 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import PlainSerializer
 
 from ...contract.c_files import CFile
 from ...contract.units import Size
@@ -69,7 +66,7 @@ class LoadVerdict:
         problems: What is wrong, by the name of the check.
     """
 
-    load: Annotated[Load, PlainSerializer(lambda load: load.name, return_type=str)]
+    load: Load
     departed: int
     dropped: int
     marked: int

@@ -24,8 +24,8 @@ def test_a_range_in_its_unit() -> None:
         ("rate=10..1000mbit", 10e6, 1e9),
         ("rate=10mbit..1gbit", 10e6, 1e9),
         ("rate = 1Mbit/s .. 2Mbit/s", 1e6, 2e6),
-        ("rtt=5..100ms", 0.005, 0.1),
-        ("rtt=500us..1s", 0.0005, 1),
+        ("base_rtt=5..100ms", 0.005, 0.1),
+        ("base_rtt=500us..1s", 0.0005, 1),
         ("bdp-per-flow=.5..100pkt", 0.5, 100),
         ("bdp-per-flow=1..100", 1, 100),
         ("flows=2..200", 2, 200),
@@ -38,9 +38,11 @@ def test_every_quantity_in_base_units(text: str, low: float, high: float) -> Non
 
 
 def test_spacing_and_steps() -> None:
-    axis = read_axis("--x", "rtt=10..40ms:linear:4", 9)
+    axis = read_axis("--x", "base_rtt=10..40ms:linear:4", 9)
     assert axis.values == pytest.approx((0.01, 0.02, 0.03, 0.04))
-    assert read_axis("--x", "rtt=10..40ms:3:log", 9).values == pytest.approx((0.01, 0.02, 0.04))
+    assert read_axis("--x", "base_rtt=10..40ms:3:log", 9).values == pytest.approx(
+        (0.01, 0.02, 0.04)
+    )
 
 
 def test_flows_are_whole_and_there_once() -> None:

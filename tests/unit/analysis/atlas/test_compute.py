@@ -73,7 +73,7 @@ def test_an_error_in_a_process_is_told() -> None:
 
 
 def test_a_grid_has_the_shape_of_its_axes() -> None:
-    computed = compute_map(plane("flows=2..4", "rtt=1..2ms"), "ware")
+    computed = compute_map(plane("flows=2..4", "base_rtt=1..2ms"), "ware")
     assert isinstance(computed, EquilibriumMap)
     assert computed.grid(lambda point: point.question.flows).tolist() == [[2, 3, 4]] * 5
 

@@ -19,10 +19,12 @@ def test_bdp_per_flow_sets_the_rate() -> None:
 
 
 def test_other_axes() -> None:
-    question = plane("rate=10..100mbit", "rtt=5..80ms", buffer=3.0, flows=7.0).question(20e6, 0.05)
+    question = plane("rate=10..100mbit", "base_rtt=5..80ms", buffer=3.0, flows=7.0).question(
+        20e6, 0.05
+    )
     assert (question.rate_bps, question.base_rtt_s, question.flows) == (20e6, 0.05, 7)
     assert question.buffer_bytes == pytest.approx(3 * 20e6 * 0.05 / 8)
-    question = plane("flows=2..64", "bdp-per-flow=1..8pkt", rtt=0.01).question(4, 5)
+    question = plane("flows=2..64", "bdp-per-flow=1..8pkt", base_rtt=0.01).question(4, 5)
     assert question.flows == 4
     assert question.rate_bps == pytest.approx(4 * 5 * 1514 * 8 / 0.01)
 
@@ -53,10 +55,18 @@ def test_what_is_fixed_is_said() -> None:
 @pytest.mark.parametrize(
     ("axes", "given", "said"),
     [
-        (("rtt=1..2ms", "rtt=1..2ms"), {}, "--y: rtt is the x axis already; write one of buffer"),
-        (("rate=1..2mbit", "bdp-per-flow=1..2pkt"), {}, "--y: bdp-per-flow varies the rate"),
-        (("rtt=1..2ms", "flows=2..9"), {"rtt": 0.1}, "--rtt: the map varies it; leave --rtt out"),
-        (("rtt=1..2ms", "bdp-per-flow=1..2pkt"), {"rate": 1e6}, "--rate: the map varies it"),
+        (
+            ("base_rtt=1..2ms", "base_rtt=1..2ms"),
+            {},
+            "y: base_rtt is the x axis already; write one of buffer",
+        ),
+        (("rate=1..2mbit", "bdp-per-flow=1..2pkt"), {}, "y: bdp-per-flow varies the rate"),
+        (
+            ("base_rtt=1..2ms", "flows=2..9"),
+            {"base_rtt": 0.1},
+            "base_rtt: the map varies it; leave it out",
+        ),
+        (("base_rtt=1..2ms", "bdp-per-flow=1..2pkt"), {"rate": 1e6}, "rate: the map varies it"),
     ],
 )
 def test_contradictions(axes: tuple[str, str], given: dict[str, float], said: str) -> None:

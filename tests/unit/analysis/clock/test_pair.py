@@ -57,12 +57,12 @@ def test_aligned_by_what_no_queue_held_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, behind = captures(tmp_path)
-    assert cli(["timestamps", behind, "--against", before, "--json"]) == 0
+    assert cli(["timestamps", behind, "--reference", before, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["alignment"]
     offset_ns = (told["other_origin_s"] - told["origin_s"]) * 10**9 + told["offset_ps"] / 1e3
     assert told["drift"] == pytest.approx(40e-6, abs=0.01e-6)
     assert offset_ns == pytest.approx(3 * 10**9, abs=500)
-    assert cli(["timestamps", behind, "--against", before]) == 0
+    assert cli(["timestamps", behind, "--reference", before]) == 0
     said = re.search(r"behind\.pcap is \+([0-9.]+) s", capsys.readouterr().out)
     assert said is not None
     assert float(said[1]) == pytest.approx(3, abs=500e-9)
@@ -76,7 +76,7 @@ def test_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, words: str
 ) -> None:
     before, behind = captures(tmp_path, **{fault: True})
-    assert cli(["timestamps", behind, "--against", before]) == 2
+    assert cli(["timestamps", behind, "--reference", before]) == 2
     said = capsys.readouterr().err
     assert words in said
     assert len(said.splitlines()) == 1

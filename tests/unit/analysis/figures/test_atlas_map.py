@@ -174,7 +174,9 @@ def test_no_figure_without_an_answer() -> None:
 
 
 def test_linear_axes_in_their_units() -> None:
-    computed = compute_map(plane("rate=10..100mbit:linear", "rtt=5..80ms:linear"), "closed-form")
+    computed = compute_map(
+        plane("rate=10..100mbit:linear", "base_rtt=5..80ms:linear"), "closed-form"
+    )
     ax = drawn(computed).axes[0]
     assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "rate (Mbit/s)")
     assert ax.get_xlim() == pytest.approx((10, 100))

@@ -146,10 +146,9 @@ def numbers(asked: Any) -> dict[str, float]:
 def test_the_table_asks_what_the_run_asks(whole_run: Path, tmp_path: Path, capsys: Capture) -> None:
     """A model is asked the same about a row as about the run that it is from."""
     out = tmp_path / "mixes.csv"
-    assert cli(["mixes", str(whole_run), "--out", str(out), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "ok": True, "format": 1, "out": str(out), "rows": 5, "left_out": {},
-    }  # fmt: skip
+    assert cli(["equilibria", str(whole_run), "--mixes", str(out), "--json"]) == 0
+    said = {"ok": True, "out": str(out), "rows": 5, "left_out": {}}
+    assert json.loads(capsys.readouterr().out)["mixes"] == said
     of_run, of_file = measured_mixes(whole_run), measured_mixes(out)
     assert len(of_file.mixes) == len(of_run.mixes) == 3
     for mine, theirs in zip(of_file.mixes, of_run.mixes, strict=True):
@@ -180,9 +179,9 @@ def test_settings_of_a_source_are_games_of_their_own(tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line(tmp_path: Path, whole_run: Path, capsys: Capture) -> None:
-    assert cli(["mixes", str(tmp_path / "none")]) == 2
+    assert cli(["equilibria", str(tmp_path / "none"), "--mixes", "x"]) == 2
     assert "none" in capsys.readouterr().err
-    assert cli(["mixes", str(whole_run), "--out", str(tmp_path / "no" / "x.csv")]) == 2
+    assert cli(["equilibria", str(whole_run), "--mixes", str(tmp_path / "no" / "x.csv")]) == 2
     line = capsys.readouterr().err
     assert "cannot be written" in line
     assert line.count("\n") == 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from pathlib import Path
+from typing import Any
 
 import nashbed as nb
 import pytest
@@ -52,6 +54,33 @@ def test_a_mistake_names_its_key() -> None:
         nb.read_scenario(MINE | {"bottleneck": {"rate": "50 apples", "buffer": "2bdp"}})
     with pytest.raises(nb.ConfigError, match="no such scenario file"):
         nb.read_scenario("nosuch")
+
+
+def test_keys_have_other_values() -> None:
+    scenario = nb.read_scenario(MINE).model
+    changed = scenario.replace({"bottleneck.rate": "1gbit", "flows.0.count": 2}, trials=7)
+    keys = MINE | {
+        "bottleneck": {"rate": "1gbit", "buffer": "2bdp"},
+        "flows": [{"name": "main", "count": 2, "base_rtt": "30ms"}],
+        "trials": 7,
+    }
+    assert changed == nb.read_scenario(keys).model
+    assert parse_scenario(nb.scenario_text(changed), "mine.yaml").model == changed
+    assert nb.read_scenario(MINE, {"flows.count": 3}).model == scenario.replace({"flows.count": 3})
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"bottleneck.rat": "1gbit"}, "mine.bottleneck.rat: there is no such key; write"),
+        ({"bottleneck.rate": "50 apples"}, "mine.bottleneck.rate: '50 apples' has"),
+        ({"warmup": "1min"}, "mine.warmup: 60s leaves nothing to measure"),
+        ({"sweep.bottleneck.discipline": ["codel"]}, "write it as `sweep.discipline`"),
+    ],
+)
+def test_keys_with_values_that_do_not_fit(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(nb.ConfigError, match=re.escape(says)):
+        nb.read_scenario(MINE, changes)
 
 
 def test_a_cca_in_a_file_keeps_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,9 @@ import logging
 import re
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from nashbed.controlplane.cli.app import COMMANDS, LazyCommand, command_line
@@ -94,6 +96,47 @@ def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.out.split() == ["validate"]
 
 
+def test_help_shows_groups_with_whole_descriptions(capsys: Capture) -> None:
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    titles = ["Run:", "Look at results:", "Write your own:", "Ask models:", "Prepare machines:"]
+    assert re.findall(r"^[A-Z].*:$", out, re.MULTILINE) == ["Options:", *titles]
+    words = " ".join(out.split())
+    hidden = [c.name for c in COMMANDS if f"{c.name} {c.help}" not in words]
+    assert hidden == ["ne", "mixes", "schema"]
+
+
+def test_the_version(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"nashbed {version('nashbed')}\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("scenarios", ("mishra2022/fig01", "One CUBIC, one BBR, by buffer")),
+        ("testbeds", ("virtual", "Guests of this machine, in virtual time")),
+        ("ccas", ("bbr3", "BBR version 3")),
+    ],
+)
+def test_what_can_be_named_is_listed(what: str, named: tuple[str, str], capsys: Capture) -> None:
+    assert run(["list", what, "--json"]) == 0
+    told = {each["name"]: each["about"] for each in json.loads(capsys.readouterr().out)[what]}
+    assert told[named[0]].startswith(named[1])
+    assert run(["list", what, "results/run"]) == 2
+    assert capsys.readouterr().err.startswith("nashbed: RUN_DIR: `nashbed list figures RUN_DIR`")
+
+
+def test_figures_of_a_run_are_listed(
+    whole_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    figure = SimpleNamespace(name="map-b1bdp", title="A map")
+    monkeypatch.setattr("nashbed.figures.of_run", lambda run: [figure] * (run.path == whole_run))
+    assert run(["list", "figures", str(whole_run), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["figures"] == [{"name": "map-b1bdp", "about": "A map"}]
+
+
 def test_help_tells_the_exit_codes(capsys: Capture) -> None:
     assert run(["--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
@@ -109,6 +152,19 @@ def test_validate(capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out) == {
         "format": 1, "ok": True, "scenario": "quickstart", "testbed": "embedded", "trials": 20,
     }  # fmt: skip
+
+
+def test_a_key_is_set_on_the_command_line(capsys: Capture) -> None:
+    words = ["--set", "trials=1", "--set", "sweep.buffer=[1bdp, 2bdp, 3bdp]"]
+    assert run(["validate", QUICKSTART, "--json", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["trials"] == 15
+    for wrong, says in (
+        ("trials", "--set trials: write KEY=VALUE, e.g. bottleneck.rate=50mbit"),
+        ("trial=1", "quickstart.trial: there is no such key; write name, title"),
+        ("trials=[", "--set trials:1: not YAML"),
+    ):
+        assert run(["validate", QUICKSTART, "--set", wrong]) == 2
+        assert capsys.readouterr().err.startswith(f"nashbed: {says}")
 
 
 @pytest.mark.slow
@@ -155,7 +211,7 @@ def test_a_strategy_that_the_kernel_lacks(tmp_path: Path, capsys: Capture) -> No
         (["plan", "x", "--bogus"], r"nashbed: No such option.*\(see `nashbed plan --help`\)"),
         (["resume", "/nonexistent"], "nashbed: /nonexistent: no such run directory"),
         (["report", "/nonexistent"], "nashbed: /nonexistent"),
-        (["ne", "/nonexistent"], "nashbed: /nonexistent"),
+        (["equilibria", "/nonexistent"], "nashbed: /nonexistent"),
     ],
 )
 def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Capture) -> None:
@@ -164,6 +220,26 @@ def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Captur
     assert out == ""
     assert err.count("\n") == 1
     assert re.match(line, err)
+
+
+@pytest.mark.parametrize(
+    ("args", "old", "today"),
+    [
+        (["ne"], "ne", "equilibria"),
+        (["mixes"], "mixes", "equilibria --mixes"),
+        (["model", "--against=/nonexistent"], "--against", "--measured"),
+        (["calibrate", "embedded", "--rtt", "5"], "--rtt", "--base-rtt"),
+        (["timestamps", "--against", "/nonexistent"], "--against", "--reference"),
+    ],
+)
+def test_old_names_are_known_for_one_version(
+    args: list[str], old: str, today: str, capsys: Capture
+) -> None:
+    words = args if args[0] == "calibrate" else [*args, "/nonexistent"]
+    assert run(words) == 2
+    note, error = capsys.readouterr().err.splitlines()
+    assert note == f"nashbed: {old} is called {today} now; the next version knows only that"
+    assert "No such option" not in error
 
 
 def test_not_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

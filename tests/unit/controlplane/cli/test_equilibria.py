@@ -6,9 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import nashbed as nb
 import pytest
 from nashbed.analysis.models.equilibrium_files import equilibria_csv
+from nashbed.analysis.nash.answer import equilibria_answer as answer_of
 from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.cli.results import equilibria_text
 from tests.unit.analysis.models.made_equilibria import row
 
 Capture = pytest.CaptureFixture[str]
@@ -25,6 +28,20 @@ def test_a_run_is_a_table(whole_run: Path, tmp_path: Path, capsys: Capture) -> N
     with out.open() as file:
         (written,) = csv.DictReader(file)
     assert (written["kind"], written["source"]) == ("measured", found["source"])
+
+
+def test_a_run_is_shown(whole_run: Path, tmp_path: Path, capsys: Capture) -> None:
+    """By itself as `nash.answer` has it; the mixes of all runs are a table of their own."""
+    name, out = str(whole_run), tmp_path / "mixes.csv"
+    settings = nb.open_run(whole_run).equilibria
+    assert run(["equilibria", name, "--mixes", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"format", "ok", "runs", "mixes"}
+    assert told["runs"] == {name: [e.model_dump(mode="json") for e in map(answer_of, settings)]}
+    assert told["mixes"]["rows"] == len(out.read_text().splitlines()) - 1
+    assert run(["equilibria", name, name]) == 0
+    shown = "\n".join(equilibria_text(each) for each in settings)
+    assert capsys.readouterr().out == f"{name}:\n{shown}\n" * 2
 
 
 def test_tables_and_runs_together(whole_run: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -13,7 +13,7 @@ from nashbed.analysis.models.fluid.model import simulated
 from nashbed.analysis.models.starts import Starts
 from nashbed.controlplane.cli.main import run
 
-SETTING = ["--rate", "100mbit", "--rtt", "40ms", "--buffer", "3bdp", "--flows", "10"]
+SETTING = ["--rate", "100mbit", "--base-rtt", "40ms", "--buffer", "3bdp", "--flows", "10"]
 COLUMNS = (
     "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,bbr_agg_mbps,cubic_agg_mbps,valid"
 )
@@ -28,7 +28,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_one_mix(capsys: Capture) -> None:
-    assert run(["model", *SETTING, "--bbr", "3"]) == 0
+    assert run(["model", *SETTING, "--cc-flows", "3"]) == 0
     text = capsys.readouterr().out
     assert "7 CUBIC + 3 BBR, 100 Mbit/s, 40 ms, 3 BDP, 120 s, fair share 10 Mbit/s" in text
     rows = {row[0]: row[1:] for row in table_rows(text) if len(row) > 3}
@@ -52,7 +52,7 @@ def table_rows(text: str) -> list[list[str]]:
 
 
 def test_one_mix_in_json(capsys: Capture) -> None:
-    assert run(["model", *SETTING, "--bbr", "3", "--k", "0.85", "--json"]) == 0
+    assert run(["model", *SETTING, "--cc-flows", "3", "--k", "0.85", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     (mix,) = answer["mixes"]
     said = {each["model"]: each for each in mix["predictions"]}
@@ -72,7 +72,7 @@ def test_one_mix_in_json(capsys: Capture) -> None:
 
 def test_starts_duration_and_windows(capsys: Capture) -> None:
     course = ["--duration", "60s", "--warmup", "20s", "--cubic-start", "5s", "--window", "2.7MB"]
-    assert run(["model", *SETTING, "--bbr", "3", *course, "--model", "fluid", "--json"]) == 0
+    assert run(["model", *SETTING, "--cc-flows", "3", *course, "--model", "fluid", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     asked = answer["question"]
     assert (asked["duration_s"], asked["measured_from_s"]) == (60, 20)
@@ -82,7 +82,7 @@ def test_starts_duration_and_windows(capsys: Capture) -> None:
     question = game.started(Starts(5, 0, 0.1), measured_from_s=20).limited(2_700_000)
     ((said,),) = (mix["predictions"] for mix in answer["mixes"])
     assert said["bbr_share"] == MODELS["fluid"].predict(question).share
-    assert run(["model", *SETTING, "--bbr", "3", *course, "--model", "ware"]) == 0
+    assert run(["model", *SETTING, "--cc-flows", "3", *course, "--model", "ware"]) == 0
     text = capsys.readouterr().out
     assert "60 s, fair share 10 Mbit/s, cubic starts at 5 s" in " ".join(text.split())
 
@@ -100,7 +100,7 @@ def test_every_mix(capsys: Capture) -> None:
 def test_outside_the_published_models(capsys: Capture) -> None:
     setting = [word.replace("3bdp", "0.5bdp") for word in SETTING]
     published = ["--model", "mishra-synchronised", "--model", "mishra-desynchronised"]
-    for extra in ([], ["--bbr", "3"]):
+    for extra in ([], ["--cc-flows", "3"]):
         assert run(["model", *setting, *published, *extra]) == 0
         text = capsys.readouterr().out
         assert "below 1 BDP" in text
@@ -114,7 +114,7 @@ def test_without_the_library_the_others_answer(
     native.library.cache_clear()
     simulated.cache_clear()
     try:
-        assert run(["model", *SETTING, "--bbr", "3"]) == 0
+        assert run(["model", *SETTING, "--cc-flows", "3"]) == 0
     finally:
         native.library.cache_clear()
         simulated.cache_clear()
@@ -127,7 +127,7 @@ def test_without_the_library_the_others_answer(
 def test_against_a_file(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "mixes.csv"
     file.write_text(CSV)
-    assert run(["model", "--against", str(file)]) == 0
+    assert run(["model", "--measured", str(file)]) == 0
     text = capsys.readouterr().out
     # Shares 0.4 and 0.6 against 0.5: both off by 0.1, once over and once under.
     (row,) = (row for row in table_rows(text) if row[0] == "3")
@@ -136,7 +136,7 @@ def test_against_a_file(tmp_path: Path, capsys: Capture) -> None:
     assert "Mishra, synchronised refused 1 of 3 mixes: the buffer is 0.5 BDP" in text
     assert "1 mix left out: invalid" in text
     assert "Fluid" in text
-    assert run(["model", "--against", str(file), "--json", "--model", "ware"]) == 0
+    assert run(["model", "--measured", str(file), "--json", "--model", "ware"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [row["buffer_bdp"] for row in answer["buffers"]] == [0.5, 3, None]
     assert [model["name"] for model in answer["models"]] == ["ware"]
@@ -149,7 +149,7 @@ def test_against_equilibria(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "mixes.csv"
     rows = ["0,2,0,96,ok", "1,1,48,48,ok", "2,0,96,0,ok"]
     file.write_text(f"{COLUMNS}\n" + "".join(f"100,40,3,2,{row}\n" for row in rows))
-    assert run(["model", "--against", str(file), "--model", "mishra-synchronised"]) == 0
+    assert run(["model", "--measured", str(file), "--model", "mishra-synchronised"]) == 0
     text = capsys.readouterr().out
     assert "Equilibria of 1 settings" in text
     assert ["Mishra, synchronised", "1", "0.0", "100 %"] in table_rows(text)
@@ -158,18 +158,18 @@ def test_against_equilibria(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ([], "--rate, --rtt, --buffer, --flows: missing"),
+        ([], "--rate, --base-rtt, --buffer, --flows: missing"),
         (SETTING[:-2], "--flows: missing"),
-        ([*SETTING, "--bbr", "11"], "--bbr: 11 of 10 flows; write 0 to 10"),
+        ([*SETTING, "--cc-flows", "11"], "--cc-flows: 11 of 10 flows; write 0 to 10"),
         (["--rate", "100", *SETTING[2:]], "--rate: '100' has no unit"),
         ([*SETTING[:-1], "0"], "give at least one"),
-        (["--against", "x.csv", "--bbr", "3"], "--bbr: --against takes"),
-        (["--against", "x.csv", "--duration", "3s"], "--duration: --against takes"),
+        (["--measured", "x.csv", "--cc-flows", "3"], "--cc-flows: --measured takes"),
+        (["--measured", "x.csv", "--duration", "3s"], "--duration: --measured takes"),
         ([*SETTING, "--model", "reno"], "--model: 'reno' is unknown; there are fluid, "),
         ([*SETTING, "--discipline", "codel"], "no model describes codel, only droptail"),
         ([*SETTING, "--duration", "5"], "--duration: '5' has no unit"),
         ([*SETTING, "--warmup", "120s"], "measured_from_s is 120"),
-        (["--against", "/nonexistent.csv"], "/nonexistent.csv: cannot be read"),
+        (["--measured", "/nonexistent.csv"], "/nonexistent.csv: cannot be read"),
     ],
 )
 def test_wrong_options(args: list[str], said: str, capsys: Capture) -> None:
@@ -181,7 +181,7 @@ def test_wrong_options(args: list[str], said: str, capsys: Capture) -> None:
 
 
 def test_another_cca_in_place_of_bbr(capsys: Capture) -> None:
-    assert run(["model", *SETTING, "--bbr", "3", "--second", "copa_default"]) == 0
+    assert run(["model", *SETTING, "--cc-flows", "3", "--cc", "copa_default"]) == 0
     text = capsys.readouterr().out
     assert "7 CUBIC + 3 copa_default" in text
     rows = {row[0]: row[1:] for row in table_rows(text) if len(row) > 3}
@@ -193,8 +193,8 @@ def test_another_cca_in_place_of_bbr(capsys: Capture) -> None:
 
 
 def test_another_cca_in_json(capsys: Capture) -> None:
-    options = ["--second", "bbr3", "--model", "fluid", "--json"]
-    assert run(["model", *SETTING, "--bbr", "3", *options]) == 0
+    options = ["--cc", "bbr3", "--model", "fluid", "--json"]
+    assert run(["model", *SETTING, "--cc-flows", "3", *options]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["second"] == "bbr3"
     assert answer["equilibrium"] is None
@@ -202,10 +202,10 @@ def test_another_cca_in_json(capsys: Capture) -> None:
 
 
 def test_a_cca_that_the_model_does_not_know(capsys: Capture) -> None:
-    assert run(["model", *SETTING, "--bbr", "3", "--second", "reno"]) == 2
-    assert "--second: reno: the fluid model knows bbr, bbr2, bbr3" in capsys.readouterr().err
+    assert run(["model", *SETTING, "--cc-flows", "3", "--cc", "reno"]) == 2
+    assert "--cc: reno: the fluid model knows bbr, bbr2, bbr3" in capsys.readouterr().err
 
 
 def test_another_cca_is_not_asked_against_measurements(capsys: Capture) -> None:
-    assert run(["model", "--against", "mixes.csv", "--second", "bbr3"]) == 2
-    assert "--second: --against takes its settings" in capsys.readouterr().err
+    assert run(["model", "--measured", "mixes.csv", "--cc", "bbr3"]) == 2
+    assert "--cc: --measured takes its settings" in capsys.readouterr().err

@@ -179,8 +179,11 @@ def test_plan_says_where_the_testbed_stands(
         ),
         (["./nowhere.yaml"], "no such testbed file"),
         (["embedded", "--rate", "fast"], "--rate"),
-        (["embedded", "--rtt", "5"], "--rtt"),
-        (["embedded", "--rtt", *" --rtt ".join(["1ms"] * 17).split()], "at most 16 flow groups"),
+        (["embedded", "--base-rtt", "5"], "--base-rtt"),
+        (
+            ["embedded", "--base-rtt", *" --base-rtt ".join(["1ms"] * 17).split()],
+            "at most 16 flow groups",
+        ),
         (["embedded", "--load", "iperf"], "--load iperf: write auto, own, testpmd or pktgen"),
         (["embedded", "--keep", "/tmp"], "keep it in a new folder"),
     ],

@@ -1,0 +1,68 @@
+"""`nashbed list`: what can be named on the command line and in files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from nashbed.files import shipped
+
+from ..contract.errors import ConfigError
+from .api_command import command
+from .console import as_text, new_table
+from .options import Answer, app
+
+WIDE = 120
+
+
+class What(StrEnum):
+    """What there is a list of."""
+
+    SCENARIOS = "scenarios"
+    TESTBEDS = "testbeds"
+    CCAS = "ccas"
+    FIGURES = "figures"
+
+
+@command(
+    app,
+    name="list",
+    examples="Examples: nashbed list scenarios; nashbed list ccas --json;\n"
+    "nashbed list figures results/20260101T120000Z-quickstart",
+)
+def list_names(
+    what: Annotated[What, typer.Argument(help="Of what.")],
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="The run whose figures are listed.")
+    ] = None,
+) -> Answer:
+    """List the scenarios, testbeds, congestion controls or figures that there are.
+
+    Each by the name that commands and files take.
+    """
+    if (what is What.FIGURES) is (run is None):
+        raise ConfigError("RUN_DIR: `nashbed list figures RUN_DIR` takes a run, no other list does")
+    found = _named(what, run)
+    said = [{"name": name, "about": about} for name, about in found.items()]
+    table = new_table(f"{what} ({len(found)})", "|name", "what")
+    for row in found.items():
+        table.add_row(*row)
+    return Answer({"ok": True, str(what): said}, lambda: as_text(table, WIDE))
+
+
+def _named(what: What, run: Path | None) -> dict[str, str]:
+    """Name -> what it is."""
+    if run is not None:
+        from nashbed.figures import of_run  # noqa: PLC0415 - slow to import
+        from nashbed.runs import open_run  # noqa: PLC0415
+
+        return {each.name: each.title for each in of_run(open_run(run))}
+    if what is What.CCAS:
+        from nashbed.cc import kernels_own  # noqa: PLC0415
+        from nashbed.cc import shipped as ours  # noqa: PLC0415
+
+        known = dict.fromkeys(kernels_own(), "this machine's kernel has it")
+        return known | {each.name: each.title for each in ours()}
+    return shipped(what)
