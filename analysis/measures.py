@@ -130,9 +130,9 @@ class TrialMeasures:
         values = values[np.isfinite(values)]
         return float(values.mean()) if len(values) else float("nan")
 
-    def total_of(self, metric: str, strategy: str) -> float:
-        """Sum of a flow metric over the flows of a strategy; NaN if not measured or none."""
-        mask = self.flow_mask(strategy)
+    def total_of(self, metric: str, strategy: str | None = None, group: int | None = None) -> float:
+        """Sum of a flow metric over the chosen flows; NaN if not measured or none."""
+        mask = self.flow_mask(strategy, group)
         if metric not in self.per_flow or not mask.any():
             return float("nan")
         return float(self.per_flow[metric][mask].sum())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.course import start_text
+from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, Size
 
@@ -13,16 +14,6 @@ from .metrics.statistics import Estimate
 
 NONE = "\u2013"
 """Stands where there is no number."""
-
-DISPLAY: dict[str, tuple[float, str]] = {
-    "bit/s": (1e-6, "Mbit/s"),
-    "s": (1e3, "ms"),
-    "B": (1e-3, "kB"),
-    "x": (1.0, "times"),
-    "1/min": (1.0, "a minute"),
-    "1": (1.0, ""),
-}
-"""Unit of a metric -> factor and unit in which it is shown."""
 
 
 def shown(value: float, unit: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 
 from ..correlation import RunCorrelation, mix_readings, mix_text
@@ -9,7 +10,7 @@ from ..correlation.congestion_events import ShiftedNull
 from ..correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from ..correlation.of_run import READINGS, MixReadings
 from ..metrics.statistics import Estimate
-from ..text import DISPLAY, NONE, number, shown, with_interval
+from ..text import NONE, number, shown, with_interval
 
 
 def correlation_context(run: RunCorrelation) -> JsonObject | None:

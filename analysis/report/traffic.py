@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import NS_PER_S
 
@@ -14,7 +15,7 @@ from ..results.changes import Response, responses_of_run
 from ..results.harm import YARDSTICKS, Harm, harm_of_run, yardsticks
 from ..results.transfers import ClassOfTransfers, transfers_of_run
 from ..state import state_text
-from ..text import DISPLAY, NONE, number, shown, with_interval
+from ..text import NONE, number, shown, with_interval
 
 INTERVALS = "Means over trials, ± half the width of the 95 % interval where n > 1."
 

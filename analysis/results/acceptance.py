@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from nashbed.controlplane.contract.bounds import AcceptanceBound
+from nashbed.controlplane.contract.bounds import BOUNDED, AcceptanceBound
 from nashbed.controlplane.contract.model import ContractModel
 
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
-from .bounds import Limits, Span, Where, matches, reading_of
+from .bounds import SHOWN, Reading, Span, Where, matches, read, words
 
 Verdict = Literal["met", "missed", "undecided"]
 
@@ -24,8 +24,8 @@ class AcceptanceResult(ContractModel):
         setting: Label of the setting (empty: none matches).
         description: What is held to what, in words.
         value: What was measured, in `unit`; null if it was not.
-        low: Smallest allowed value.
-        high: Largest allowed value; null: no bound.
+        low: Smallest allowed value; null: no bound.
+        high: Largest allowed value; likewise.
         unit: Unit of the three.
         allowed: The allowed values in words.
         verdict: `met` or `missed`; `undecided` where the measurement's interval is neither within
@@ -40,7 +40,7 @@ class AcceptanceResult(ContractModel):
     setting: str
     description: str
     value: float | None
-    low: float
+    low: float | None
     high: float | None
     unit: str
     allowed: str
@@ -55,7 +55,7 @@ def check_measures(
 ) -> list[AcceptanceResult]:
     """Check every bound of a measured run's scenario, at every setting that it names.
 
-    A bound that names no buffer, rate, base RTT or random loss holds at every setting. What
+    A bound that names no setting holds at every one. What
     could not be measured is not passed.
 
     Returns:
@@ -67,52 +67,44 @@ def check_measures(
         settings = [s for s in measures.run.settings if matches(bound, s)]
         for setting in settings:
             where = Where(measures, setting, by_label[setting.label])
-            reading = reading_of(bound)
-            value, detail = reading.value(bound, where)
-            spans = reading.spans(bound, where)
-            results.append(_result(bound, setting.label, value, detail, spans))
+            results.append(_result(bound, setting.label, read(bound, where)))
         if not settings:
-            results.append(_result(bound, "", None, "the run has no such setting"))
+            results.append(_result(bound, "", Reading(None, "the run has no such setting")))
     return results
 
 
-def _result(
-    bound: AcceptanceBound,
-    setting: str,
-    value: float | None,
-    detail: str,
-    spans: Sequence[Span] = (),
-) -> AcceptanceResult:
-    reading = reading_of(bound)
-    limits = reading.limits(bound)
-    low, high, unit = limits
-    judged = spans or ([] if value is None else [Span(value, value)])
-    verdict = _verdict(judged, limits)
+def _result(bound: AcceptanceBound, setting: str, reading: Reading) -> AcceptanceResult:
+    factor, unit = SHOWN[BOUNDED[bound.metric].unit]
+    value = reading.value
+    judged = reading.spans or (() if value is None else (Span(value, value),))
+    verdict = _verdict(judged, *bound.limits)
+    low, high = (None if limit is None else round(limit * factor, 9) for limit in bound.limits)
     return AcceptanceResult(
         metric=bound.metric,
         setting=setting,
-        description=reading.words(bound),
-        value=value,
+        description=words(bound),
+        value=None if value is None else value * factor,
         low=low,
         high=high,
         unit=unit,
         allowed=_allowed(low, high, unit),
         verdict=verdict,
         passed=verdict == "met",
-        spans=tuple(spans),
-        detail=detail,
+        spans=reading.spans,
+        detail=reading.detail,
     )
 
 
-def _verdict(spans: Sequence[Span], limits: Limits) -> Verdict:
+def _verdict(spans: Sequence[Span], low: float | None, high: float | None) -> Verdict:
     """Met if every span is within the limits, missed if one is surely beyond or there is none."""
-    low, high, _ = limits
-    top = math.inf if high is None else high
-    if not spans or any(s.sure and (s.high < low or s.low > top) for s in spans):
+    least = -math.inf if low is None else low
+    most = math.inf if high is None else high
+    if not spans or any(s.sure and (s.high < least or s.low > most) for s in spans):
         return "missed"
-    return "met" if all(low <= s.low and s.high <= top for s in spans) else "undecided"
+    return "met" if all(least <= s.low and s.high <= most for s in spans) else "undecided"
 
 
-def _allowed(low: float, high: float | None, unit: str) -> str:
-    limits = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
-    return f"{limits} {unit}".rstrip()
+def _allowed(low: float | None, high: float | None, unit: str) -> str:
+    numbers = f"at most {high:.4g}" if low is None else f"at least {low:.4g}"
+    numbers = numbers if None in (low, high) else f"{low:.4g} to {high:.4g}"
+    return f"{numbers} {unit}".rstrip()

@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from nashbed.controlplane.contract.bounds import (
-    AcceptanceBound,
-    BitrateBound,
-    BurstBound,
-    CrossingBound,
-    DelayBound,
-    EquilibriumBound,
-    EquilibriumCountBound,
-    HarmBound,
-    LossBound,
-    PartBound,
-    RatioBound,
-    RttBound,
-    RttOrderBound,
-    ShareBound,
-    SlowdownBound,
-    ThroughputBound,
-    TimeBound,
-    TrafficBound,
-)
+from nashbed.controlplane.contract.bounds import AcceptanceBound
+from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import Number
 from nashbed.controlplane.contract.place import Place
 from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, counted
 
-from ..measures import Cell, RunMeasures, TrialMeasures
+from ..measures import Cell, RunMeasures
+from ..metrics import METRICS
 from ..metrics.mixes import rtt_order
 from ..nash.crossing_interval import CrossingInterval, mixes_between
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
-from ..text import rate_text
 from .harm import harm_of_run
 
-Value = tuple[float | None, str]
-"""A value in its shown unit (None: there is none), and where it comes from."""
+SHOWN = DISPLAY | {
+    "1": (100.0, "%"),
+    "x": (1.0, ""),
+    "ratio": (1.0, ""),
+    "harm": (1.0, ""),
+    "flows": (1.0, "flows"),
+    "mixes": (1.0, "mixes"),
+}
+"""Unit of a bound -> factor and unit in which it is shown."""
+OF_ALL_FLOWS = ("throughput_share", "occupancy_share")
+"""Metrics of which flows have a sum: others have a mean."""
+OVER_ALL_MIXES = "mean_queueing_delay"
+"""The metric that is a mean over mixes where none is named."""
+EVERYWHERE = "mean over all mixes with every congestion control"
+WORDS = {
+    "throughput_share": "share of all {strategy} flows{group}",
+    "throughput_ratio": "{strategy} by {over} per flow",
+    "crossing": "where the lines cross",
+    "equilibrium": "{strategy} flows{group} at the equilibrium",
+    "equilibrium_count": "number of equilibria",
+    "rtt_order": "{strategy} flows on the shortest base RTTs at the equilibrium",
+    "harm": "harm by {by} in {of}",
+}
+"""Metric -> what is held to limits, where it is not the metric of some flows."""
 
 
 class Span(NamedTuple):
@@ -59,10 +63,18 @@ class Span(NamedTuple):
     sure: bool = True
 
 
-Limits = tuple[float, float | None, str]
-"""Smallest and largest allowed value (None: no bound), and their unit."""
+class Reading(NamedTuple):
+    """What a run says of a bound, in the bound's unit.
 
-EVERYWHERE = "mean over all mixes with every congestion control"
+    Attributes:
+        value: The value; None: there is none.
+        detail: Where it comes from, or why there is none.
+        spans: What is judged in the value's place, if anything: all must be within the limits.
+    """
+
+    value: float | None
+    detail: str
+    spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,32 +85,14 @@ class Where:
     setting: Setting
     equilibria: SettingEquilibria
 
-    def cells(self, mix: dict[str, int] | None) -> list[Cell]:
-        """The cells of a mix; None: of every mix in which each strategy has a flow."""
-        names = self.measures.strategies
-        return [c for c in self.measures.cells(self.setting) if _has_mix(c, mix, names)]
-
-    def trials(self, mix: dict[str, int] | None) -> list[TrialMeasures]:
-        """The counted trials of a mix."""
-        return [trial for cell in self.cells(mix) for trial in cell.trials]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How bounds of one kind are read.
-
-    Attributes:
-        value: (bound, where) -> value.
-        limits: Bound -> limits.
-        words: Bound -> what is held to what.
-        spans: (bound, where) -> the spans that are judged in the value's place, each of which must
-            be within the limits; none: the value is judged.
-    """
-
-    value: Callable[[Any, Where], Value]
-    limits: Callable[[Any], Limits]
-    words: Callable[[Any], str]
-    spans: Callable[[Any, Where], list[Span]] = lambda bound, where: []
+    def cells(self, bound: AcceptanceBound) -> list[Cell]:
+        """The cells of a bound's mix: without one, of all."""
+        names, mix = self.measures.strategies, (bound.mix or {}).items()
+        return [
+            cell
+            for cell in self.measures.cells(self.setting)
+            if mix <= dict(zip(names, strategy_totals(cell.state), strict=True)).items()
+        ]
 
 
 def matches(place: Place, setting: Setting) -> bool:
@@ -122,158 +116,120 @@ def _shares_by(setting: Setting, memory: Memory) -> bool:
     return setting.queues is not None and setting.queues.memory == asked
 
 
-def reading_of(bound: AcceptanceBound) -> Reading:
-    """How a bound is read."""
-    return READINGS[type(bound)]
+def read(bound: AcceptanceBound, where: Where) -> Reading:
+    """What a run says of a bound at one setting."""
+    return PARTICULAR.get(bound.metric, _measured)(bound, where)
 
 
-def _has_mix(cell: Cell, mix: dict[str, int] | None, strategies: tuple[str, ...]) -> bool:
-    totals = dict(zip(strategies, strategy_totals(cell.state), strict=True))
-    if mix is None:
-        return min(totals.values()) > 0
-    return all(totals[name] == count for name, count in mix.items())
+def words(bound: AcceptanceBound) -> str:
+    """What is held to what."""
+    whose = bound.strategy or ""
+    group = "" if bound.group is None else f" of group {bound.group}"
+    metric = bound.metric.replace("_", " ").replace(" rtt", " RTT")
+    plain = metric + (f" of {whose}" if whose else "") + group
+    of = (bound.of or "").replace("_", " ")
+    said = WORDS.get(bound.metric, plain).format(
+        strategy=whose, group=group, over=bound.over, by=bound.by, of=of
+    )
+    return said + _place(bound)
 
 
-def _mean(values: Iterable[float], scale: float = 1.0, of: str = "trial") -> Value:
-    known = [v for v in values if math.isfinite(v)]
-    if not known:
-        return None, "not measured: no valid trial of this mix has a value"
-    return sum(known) / len(known) * scale, f"mean of {counted(len(known), of)}"
+def _place(bound: AcceptanceBound) -> str:
+    if bound.mix is not None:
+        return ", at " + " + ".join(f"{count} {name}" for name, count in bound.mix.items())
+    if bound.metric == "throughput_ratio":
+        return ", each alone"
+    if bound.metric in PARTICULAR:
+        return ""
+    return f", {EVERYWHERE if bound.metric == OVER_ALL_MIXES else 'in every mix'}"
 
 
-def _throughput(bound: ThroughputBound, where: Where) -> Value:
-    trials = where.trials(bound.mix)
-    return _mean((t.value("per_flow_throughput", bound.strategy) for t in trials), 1e-6)
+def _measured(bound: AcceptanceBound, where: Where) -> Reading:
+    """The mean over a mix's trials; where no mix is named, that of the mix that is furthest out."""
+    cells = where.cells(bound)
+    overall = bound.mix is not None or bound.metric == OVER_ALL_MIXES
+    if bound.mix is None and overall:
+        cells = [cell for cell in cells if min(strategy_totals(cell.state)) > 0]
+    found = [values for cell in cells if (values := list(_values(cell, bound, where)))]
+    if all(math.isnan(value) for values in found for value in values):
+        return Reading(None, "not measured: no valid trial of this mix has a value")
+    if not all(math.isfinite(value) for values in found for value in values):
+        return Reading(None, "not known in every trial: it did not come, or was not measured")
+    means = [sum(values) / len(values) for values in found]
+    which = f"of {counted(len(found), 'mix')}"
+    if len(found) == 1:
+        return Reading(means[0], f"mean of {counted(len(found[0]), 'trial')}")
+    if overall:
+        return Reading(sum(means) / len(means), f"mean {which}")
+    low, high = bound.limits
+    beyond = high is not None and max(means) > high
+    below = low is not None and min(means) < low
+    return Reading(min(means) if below and not beyond else max(means), f"the furthest {which}")
 
 
-def _throughput_limits(bound: ThroughputBound) -> Limits:
-    expect, part = bound.expect.bps / 1e6, bound.tolerance.fraction
-    return expect * (1 - part), expect * (1 + part), "Mbit/s"
+def _values(cell: Cell, bound: AcceptanceBound, where: Where) -> Iterator[float]:
+    """The metric in every trial of a mix; nothing where the mix has no such flow."""
+    groups = [group.name for group in where.measures.run.scenario.flows]
+    group = None if bound.group is None else groups.index(bound.group)
+    for trial in cell.trials:
+        if METRICS[bound.metric].scope == "trial" or trial.flow_mask(bound.strategy, group).any():
+            read = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
+            yield read(bound.metric, bound.strategy, group)
 
 
-def _throughput_words(bound: ThroughputBound) -> str:
-    expect = rate_text(bound.expect.bps)
-    return f"{bound.strategy} per flow {expect} ± {bound.tolerance}, {_mix_text(bound.mix)}"
-
-
-def _delay(bound: DelayBound, where: Where) -> Value:
-    means = [c.estimate("mean_queueing_delay") for c in where.cells(bound.mix)]
-    return _mean((e.mean for e in means if e is not None), 1e3, "mix")
-
-
-def _delay_words(bound: DelayBound) -> str:
-    place = EVERYWHERE if bound.mix is None else _mix_text(bound.mix)
-    return f"mean queueing delay {bound.min} to {bound.max}, {place}"
-
-
-def _rtt(bound: RttBound, where: Where) -> Value:
-    trials = where.trials(bound.mix)
-    return _mean((t.value(bound.metric, bound.strategy) for t in trials), 1e3)
-
-
-def _rtt_limits(bound: RttBound) -> Limits:
-    high = None if bound.max is None else bound.max.seconds * 1e3
-    return bound.min.seconds * 1e3, high, "ms"
-
-
-def _rtt_words(bound: RttBound) -> str:
-    return f"{bound.strategy}'s {bound.metric.replace('_rtt', ' RTT')}, {_mix_text(bound.mix)}"
-
-
-def _share(bound: ShareBound, where: Where) -> Value:
-    return _mean((t.total_of("throughput_share", bound.strategy) for t in where.trials(bound.mix)),
-                 100)  # fmt: skip
-
-
-def _share_limits(bound: ShareBound | LossBound | PartBound) -> Limits:
-    return bound.min.fraction * 100, bound.max.fraction * 100, "%"
-
-
-def _share_words(bound: ShareBound) -> str:
-    return f"share of all {bound.strategy} flows, {_mix_text(bound.mix)}"
-
-
-def _loss(bound: LossBound, where: Where) -> Value:
-    return _mean((t.value(bound.metric) for t in where.trials(bound.mix)), 100)
-
-
-def _loss_words(bound: LossBound) -> str:
-    return f"{bound.metric.replace('_', ' ')}, {_mix_text(bound.mix)}"
-
-
-def _ratio(bound: RatioBound, where: Where) -> Value:
-    total = sum(where.measures.group_sizes)
-    means = []
+def _ratio(bound: AcceptanceBound, where: Where) -> Reading:
+    total, means = sum(where.measures.group_sizes), []
     for strategy in (bound.strategy, bound.over):
         mix = {strategy: total} if bound.mix is None else bound.mix
-        trials = where.trials(mix)
-        value, detail = _mean(t.value("per_flow_throughput", strategy) for t in trials)
+        one = {"metric": "per_flow_throughput", "strategy": strategy, "mix": mix}
+        value, detail, _ = _measured(bound.model_copy(update=one), where)
         if value is None:
-            return None, detail
+            return Reading(None, detail)
         means.append(value)
-    ratio = means[0] / means[1] if means[1] > 0 else None
-    return ratio, detail if ratio is not None else f"{bound.over} has no throughput"
+    if means[1] <= 0:
+        return Reading(None, f"{bound.over} has no throughput")
+    return Reading(means[0] / means[1], detail)
 
 
-def _ratio_words(bound: RatioBound) -> str:
-    place = "each alone" if bound.mix is None else _mix_text(bound.mix)
-    return f"{bound.strategy} by {bound.over} per flow, {place}"
-
-
-def _crossing(bound: CrossingBound, where: Where) -> Value:
+def _crossing(bound: AcceptanceBound, where: Where) -> Reading:
     """The first crossing, as published series are read."""
     crossings = where.equilibria.crossings
     if not crossings:
-        return None, "the lines do not cross at the measured mixes"
+        return Reading(None, "the lines do not cross at the measured mixes")
     low, high = crossings[0].between
     place = f"between {low} and {high}" if low != high else f"at {low}"
     more = f"; the first of {len(crossings)} crossings" if len(crossings) > 1 else ""
-    return crossings[0].at, place + more
+    return Reading(crossings[0].at, place + more)
 
 
-def _crossing_limits(bound: CrossingBound) -> Limits:
-    return bound.expect - bound.tolerance, bound.expect + bound.tolerance, "flows"
-
-
-def _crossing_words(bound: CrossingBound) -> str:
-    return f"lines cross at {bound.expect:g} ± {bound.tolerance:g} flows"
-
-
-def _equilibrium(bound: EquilibriumBound, where: Where) -> Value:
+def _equilibrium(bound: AcceptanceBound, where: Where) -> Reading:
     """Take the equilibrium furthest from the middle of the allowed range."""
-    found = _estimates(bound, where)
+    spans, said = tuple(_equilibrium_spans(bound, where)), where.equilibria.summary()
+    seconds = [end.place for end in _ends(where) if end.sure]
+    found = [_of_strategy(bound, where, k) for k in seconds] or [span.low for span in spans]
     if not found:
-        return None, where.equilibria.summary()
-    top = min(bound.max, sum(where.measures.group_sizes))
-    worst = max(found, key=lambda flows: abs(2 * flows - bound.min - top))
-    return worst, where.equilibria.summary()
+        return Reading(None, said, spans)
+    total = sum(where.measures.group_sizes)
+    low, high = bound.limits
+    top = total if high is None else min(high, total)
+    worst = max(found, key=lambda flows: abs(2 * flows - (low or 0) - top))
+    return Reading(worst, said, spans)
 
 
-def _estimates(bound: EquilibriumBound, where: Where) -> list[float]:
-    """Flows of the bound's strategy at each equilibrium, as it is estimated."""
-    ends = _ends(where)
-    if not ends:
-        return [span.low for span in _equilibrium_spans(bound, where)]
-    flows = where.equilibria.flows
-    seconds = [i.place for i in ends if i.sure]
-    return [_of_strategy(bound, where, k, flows) for k in seconds]
-
-
-def _equilibrium_spans(bound: EquilibriumBound, where: Where) -> list[Span]:
+def _equilibrium_spans(bound: AcceptanceBound, where: Where) -> list[Span]:
     """Flows of the bound's strategy at each equilibrium, from the fewest to the most with 95 %.
 
     Of a game of one group and two strategies these are the mixes in which nobody gains if the
     lead ends within its interval. Elsewhere, and without an interval, the equilibria of the means.
     """
-    ends, flows = _ends(where), where.equilibria.flows
     spans = []
-    for end in ends:
-        pair = mixes_between(end.low, end.high, flows)
-        low, high = sorted(_of_strategy(bound, where, k, flows) for k in pair)
+    for end in _ends(where):
+        pair = mixes_between(end.low, end.high, where.equilibria.flows)
+        low, high = sorted(_of_strategy(bound, where, k) for k in pair)
         spans.append(Span(low, high, end.sure))
     if spans:
         return spans
-    index = where.measures.strategies.index(bound.strategy)
+    index = _index(bound, where)
     groups = where.measures.group_names
     chosen = [i for i, name in enumerate(groups) if bound.group in (None, name)]
     states = [v.state for v in where.equilibria.equilibria]
@@ -286,135 +242,50 @@ def _ends(where: Where) -> tuple[CrossingInterval, ...]:
     return () if ends is None else ends.intervals
 
 
-def _of_strategy(bound: EquilibriumBound, where: Where, second: float, flows: int) -> float:
+def _of_strategy(bound: AcceptanceBound, where: Where, second: float) -> float:
     """Flows of the second strategy as flows of the bound's."""
-    return second if bound.strategy == where.measures.strategies[1] else flows - second
+    return second if _index(bound, where) else where.equilibria.flows - second
 
 
-def _count_limits(bound: EquilibriumBound | EquilibriumCountBound) -> Limits:
-    return float(bound.min), float(bound.max), "flows"
+def _index(bound: AcceptanceBound, where: Where) -> int:
+    """The place of the bound's strategy among the run's."""
+    assert bound.strategy is not None, "such bounds need one"
+    return where.measures.strategies.index(bound.strategy)
 
 
-def _equilibrium_words(bound: EquilibriumBound) -> str:
-    place = "" if bound.group is None else f" of group {bound.group}"
-    return f"{bound.strategy} flows{place} at the equilibrium"
-
-
-def _equilibrium_count(bound: EquilibriumCountBound, where: Where) -> Value:
+def _equilibrium_count(bound: AcceptanceBound, where: Where) -> Reading:
     equilibria = where.equilibria
     if equilibria.undecided:
-        return None, f"{counted(len(equilibria.undecided), 'mix')} undecided"
-    return float(len(equilibria.equilibria)), equilibria.summary()
+        return Reading(None, f"{counted(len(equilibria.undecided), 'mix')} undecided")
+    return Reading(float(len(equilibria.equilibria)), equilibria.summary())
 
 
-def _rtt_order(bound: RttOrderBound, where: Where) -> Value:
+def _rtt_order(bound: AcceptanceBound, where: Where) -> Reading:
     """The equilibrium that is least in order counts."""
-    index = where.measures.strategies.index(bound.strategy)
+    index = _index(bound, where)
     sizes, rtts = where.measures.group_sizes, where.setting.base_rtt_ns
     states = [v.state for v in where.equilibria.equilibria]
     shares = [rtt_order([group[index] for group in state], sizes, rtts) for state in states]
     known = [share for share in shares if math.isfinite(share)]
     if states and not known:
-        return None, f"no {bound.strategy} flow at the equilibrium"
-    return (min(known) * 100 if known else None), where.equilibria.summary()
+        return Reading(None, f"no {bound.strategy} flow at the equilibrium")
+    return Reading(min(known, default=None), where.equilibria.summary())
 
 
-def _traffic(scale: float) -> Callable[[TrafficBound, Where], Value]:
-    """The value of the mix that is furthest out; without one in any trial there is none."""
-
-    def read(bound: Any, where: Where) -> Value:
-        cells = [c for c in where.measures.cells(where.setting) if _in_bound(c, bound, where)]
-        values = [
-            [t.value(bound.metric, bound.strategy, _group(bound, where)) for t in cell.trials]
-            for cell in cells
-        ]
-        found = [each for each in values if each]
-        if not found or not all(math.isfinite(v) for each in found for v in each):
-            return None, "not known in every trial: it did not come, or was not measured"
-        means = [scale * sum(each) / len(each) for each in found]
-        low, high, _ = READINGS[type(bound)].limits(bound)
-        top = max(means)
-        worst = top if high is not None and top > high else min(means)
-        worst = worst if worst < low or worst == top else top
-        return worst, f"the furthest of {counted(len(found), 'mix')}"
-
-    return read
-
-
-def _in_bound(cell: Cell, bound: TrafficBound, where: Where) -> bool:
-    return bound.mix is None or _has_mix(cell, bound.mix, where.measures.strategies)
-
-
-def _group(bound: TrafficBound, where: Where) -> int | None:
-    names = [group.name for group in where.measures.run.scenario.flows]
-    return None if bound.group is None else names.index(bound.group)
-
-
-def _harm(bound: HarmBound, where: Where) -> Value:
+def _harm(bound: AcceptanceBound, where: Where) -> Reading:
     for each in harm_of_run(where.measures):
         same = each.setting.label == where.setting.label
         if same and (each.metric, each.by) == (bound.of, bound.by):
-            return each.harm.mean, f"mean of {counted(each.harm.n, 'repetition')}"
-    return None, "not measured: the victim has no such metric alone and beside these flows"
+            return Reading(each.harm.mean, f"mean of {counted(each.harm.n, 'repetition')}")
+    return Reading(None, "not measured: the victim has no such metric alone and beside these flows")
 
 
-def _least_and_most(shown: Callable[[Any], float], unit: str) -> Callable[[Any], Limits]:
-    """Limits of a bound whose `max` may be left out, in the unit that is shown."""
-    return lambda b: (shown(b.min), None if b.max is None else shown(b.max), unit)
-
-
-def _traffic_words(bound: Any) -> str:
-    whose = " of ".join(each for each in (bound.strategy, bound.group) if each)
-    place = "in every mix" if bound.mix is None else _mix_text(bound.mix)
-    return f"{bound.metric.replace('_', ' ')}{f' of {whose}' if whose else ''}, {place}"
-
-
-READINGS: dict[type, Reading] = {
-    TimeBound: Reading(
-        _traffic(1e3),
-        _least_and_most(lambda time: time.seconds * 1e3, "ms"),
-        _traffic_words,
-    ),
-    PartBound: Reading(_traffic(100.0), _share_limits, _traffic_words),
-    HarmBound: Reading(
-        _harm,
-        lambda b: (b.min, b.max, ""),
-        lambda b: f"harm by {b.by} in {b.of.replace('_', ' ')}",
-    ),
-    BitrateBound: Reading(
-        _traffic(1e-6),
-        _least_and_most(lambda rate: rate.bps / 1e6, "Mbit/s"),
-        _traffic_words,
-    ),
-    BurstBound: Reading(
-        _traffic(1e-3),
-        _least_and_most(lambda size: size.bytes / 1e3, "kB"),
-        _traffic_words,
-    ),
-    SlowdownBound: Reading(_traffic(1.0), lambda b: (b.min, b.max, ""), _traffic_words),
-    ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),
-    DelayBound: Reading(
-        _delay, lambda b: (b.min.seconds * 1e3, b.max.seconds * 1e3, "ms"), _delay_words
-    ),
-    RttBound: Reading(_rtt, _rtt_limits, _rtt_words),
-    ShareBound: Reading(_share, _share_limits, _share_words),
-    LossBound: Reading(_loss, _share_limits, _loss_words),
-    RatioBound: Reading(_ratio, lambda b: (b.min, b.max, ""), _ratio_words),
-    CrossingBound: Reading(_crossing, _crossing_limits, _crossing_words),
-    EquilibriumBound: Reading(_equilibrium, _count_limits, _equilibrium_words, _equilibrium_spans),
-    EquilibriumCountBound: Reading(
-        _equilibrium_count,
-        lambda b: (float(b.min), float(b.max), "mixes"),
-        lambda b: "number of equilibria",
-    ),
-    RttOrderBound: Reading(
-        _rtt_order,
-        lambda b: (b.min.fraction * 100, 100.0, "%"),
-        lambda b: f"{b.strategy} flows on the shortest base RTTs at the equilibrium",
-    ),
+PARTICULAR: dict[str, Callable[[AcceptanceBound, Where], Reading]] = {
+    "throughput_ratio": _ratio,
+    "crossing": _crossing,
+    "equilibrium": _equilibrium,
+    "equilibrium_count": _equilibrium_count,
+    "rtt_order": _rtt_order,
+    "harm": _harm,
 }
-"""Kind of bound -> how it is read."""
-
-
-def _mix_text(mix: dict[str, int]) -> str:
-    return "at " + " + ".join(f"{count} {name}" for name, count in mix.items())
+"""Metric -> how it is read, where it is not one of trials or flows."""

@@ -12,6 +12,7 @@ from nashbed.files import quantity
 from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
+from ..contract.metrics import DISPLAY
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
 from .console import as_text, new_table, question_display
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from nashbed.tables import MixTable
 
 
-DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
 MOST_ROWS = 40
 """Rows that a table shows unless all are asked for."""
 MOST_NAMES = 10

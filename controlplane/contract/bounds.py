@@ -1,351 +1,172 @@
-"""Bounds on what a run measures (`acceptance`): of shares and queues, of equilibria, of traffic."""
+"""Bounds on what a run measures (`acceptance`): a metric, whose, where, and its limits."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .course import StrategyName
 from .harm import HarmedMetric
+from .metrics import METRIC_UNITS, Scope
 from .model import Name
-from .place import MAX_FLOWS, Count, Place
+from .place import Count, Place
 from .units import Duration, Rate, Share, Size
 
-OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_to_use_capacity")
-"""How the names of those metrics end that are of all flows of a trial together."""
+Limit = Annotated[float, Field(allow_inf_nan=False)] | Duration | Rate | Share | Size
+_WRITTEN: dict[str, type[Duration | Rate | Share | Size]] = {
+    "s": Duration,
+    "bit/s": Rate,
+    "1": Share,
+    "B": Size,
+}
+"""Unit -> how limits in it are written; those in other units are numbers."""
+_BY_SCOPE: dict[Scope, set[str]] = {"flow": {"strategy", "group", "mix"}, "trial": {"mix"}}
 
 
-class Bound(Place):
-    """A bound on a metric at the settings that it selects."""
+class Bounded(NamedTuple):
+    """What a bound on a metric is made of.
 
-    @model_validator(mode="after")
-    def _has_room(self) -> Self:
-        low, high = getattr(self, "min", None), getattr(self, "max", None)
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"min: {low} is above max, {high}: nothing is within")
-        return self
+    Attributes:
+        unit: The unit of its limits.
+        takes: Which of the keys that say who and where it may have.
+        needs: Which it must have.
+    """
+
+    unit: str
+    takes: set[str]
+    needs: tuple[str, ...] = ()
 
 
-class ThroughputBound(Bound):
-    """Mean per-flow throughput of one strategy at one mix.
+BOUNDED: dict[str, Bounded] = {
+    name: Bounded(unit, _BY_SCOPE[scope]) for name, (scope, unit) in METRIC_UNITS.items()
+} | {
+    "throughput_ratio": Bounded("ratio", {"strategy", "over", "mix"}, ("strategy", "over")),
+    "crossing": Bounded("flows", set()),
+    "equilibrium": Bounded("flows", {"strategy", "group"}, ("strategy",)),
+    "equilibrium_count": Bounded("mixes", set()),
+    "rtt_order": Bounded("1", {"strategy"}, ("strategy",)),
+    "harm": Bounded("harm", {"of", "by"}, ("of", "by")),
+}
+"""Metric -> its bounds: every metric of trials and flows, and what a run says beyond them."""
+
+if TYPE_CHECKING:
+    BoundedMetric = str
+else:
+    BoundedMetric = Literal[tuple(BOUNDED)]
+
+
+class AcceptanceBound(Place):
+    """A bound on a metric at the settings that it selects: `min` and `max`, or `expect`.
+
+    The value is a mean over the trials of a mix. Where no mix is named each one must be within the
+    bound; of `mean_queueing_delay` then the mean over all mixes with every strategy, and of
+    `throughput_ratio` each strategy where all flows run it. A metric that is not known in a trial
+    (it did not come, or not for good) misses it.
+
+    `crossing` is where the strategies' per-flow throughputs cross, in flows of the second one;
+    `rtt_order` the share of a strategy's flows that are among as many flows with the shortest base
+    RTTs, at the equilibrium with the smallest one (100 % unless `min` says less);
+    `throughput_share` that of all the flows together.
+
+    `equilibrium`, a strategy's flows there, is judged on all that the measurement leaves open. With
+    one flow group and two strategies the measurement gives an interval for where the lead in
+    throughput (or utility) ends, with 95 % confidence, and with it a range of mixes. The bound is
+    met if this whole range is allowed, for every equilibrium that there is; it is missed if the
+    range of one equilibrium is allowed nowhere; otherwise it is undecided, which is not met: more
+    repetitions make the range narrower. In other games, and where the mixes are too few for an
+    interval, every equilibrium of the means must be allowed.
 
     Attributes:
         metric: What is bounded.
-        strategy: Whose throughput.
+        strategy: Whose; left out: of all flows.
+        over: Of `throughput_ratio`: whose throughput the strategy's is divided by.
+        group: Only flows of this group, which may be background.
+        of: Of `harm`: the metric of the victim of `mixes: {harm_to: ...}`.
+        by: Of `harm`: the strategy of the flows beside the victim.
         mix: Number of flows of each strategy listed; the other strategies have the rest.
-        expect: Expected per-flow throughput.
-        tolerance: Allowed deviation, as a share of `expect`.
+        min: Smallest allowed value, in the metric's unit.
+        max: Largest allowed value.
+        expect: Expected value, in place of `min` and `max`.
+        tolerance: Allowed difference from `expect`: a share of it, or so many flows.
     """
 
-    metric: Literal["per_flow_throughput"]
-    strategy: StrategyName
-    mix: dict[StrategyName, Count]
-    expect: Rate
-    tolerance: Share
-
-
-class DelayBound(Bound):
-    """Mean queueing delay of a setting, of one mix or over all its mixes.
-
-    Attributes:
-        metric: What is bounded.
-        mix: As in ThroughputBound; left out: the mean over all mixes with every strategy.
-        min: Smallest allowed delay.
-        max: Largest allowed delay.
-    """
-
-    metric: Literal["mean_queueing_delay"]
-    mix: dict[StrategyName, Count] | None = None
-    min: Duration
-    max: Duration
-
-
-class RttBound(Bound):
-    """RTT measured by the senders' kernels, averaged over one strategy's flows.
-
-    Attributes:
-        metric: The mean of the smoothed RTT in the window, or its largest value.
-        strategy: Whose RTT.
-        mix: As in ThroughputBound.
-        min: Smallest allowed RTT.
-        max: Largest allowed RTT; left out: no bound.
-    """
-
-    metric: Literal["mean_rtt", "peak_rtt"]
-    strategy: StrategyName
-    mix: dict[StrategyName, Count]
-    min: Duration = Duration(0)
-    max: Duration | None = None
-
-
-class ShareBound(Bound):
-    """Share of the throughput that all flows of one strategy have together.
-
-    Attributes:
-        metric: What is bounded.
-        strategy: Whose share.
-        mix: As in ThroughputBound.
-        min: Smallest allowed share.
-        max: Largest allowed share.
-    """
-
-    metric: Literal["throughput_share"]
-    strategy: StrategyName
-    mix: dict[StrategyName, Count]
-    min: Share = Share(0)
-    max: Share = Share(10**9)
-
-
-class LossBound(Bound):
-    """Share of the packets that the queue dropped or marked, or of the payload sent again.
-
-    Attributes:
-        metric: What is bounded.
-        mix: As in ThroughputBound.
-        min: Smallest allowed share.
-        max: Largest allowed share.
-    """
-
-    metric: Literal["loss_rate", "mark_rate", "retransmit_share"]
-    mix: dict[StrategyName, Count]
-    min: Share = Share(0)
-    max: Share = Share(10**9)
-
-
-class RatioBound(Bound):
-    """Per-flow throughput of one strategy, divided by that of another.
-
-    Attributes:
-        metric: What is bounded.
-        strategy: Whose throughput.
-        over: Whose throughput it is divided by.
-        mix: The mix in which both are measured; left out: each where all flows run it.
-        min: Smallest allowed ratio.
-        max: Largest allowed ratio; left out: no bound.
-    """
-
-    metric: Literal["throughput_ratio"]
-    strategy: StrategyName
-    over: StrategyName
-    mix: dict[StrategyName, Count] | None = None
-    min: Annotated[float, Field(ge=0)] = 0.0
-    max: Annotated[float, Field(ge=0)] | None = None
-
-
-class CrossingBound(Bound):
-    """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
-
-    Attributes:
-        metric: What is bounded.
-        expect: Expected crossing, in flows (a fraction is between two mixes).
-        tolerance: Allowed difference, in flows.
-    """
-
-    metric: Literal["crossing"]
-    expect: Annotated[float, Field(ge=0)]
-    tolerance: Annotated[float, Field(ge=0)]
-
-
-class EquilibriumBound(Bound):
-    """Flows of one strategy at the equilibrium, judged on all that the measurement leaves open.
-
-    With one flow group and two strategies the measurement gives an interval for where the lead
-    in throughput (or utility) ends, with 95 % confidence, and with it a range of mixes. The bound
-    is met if this whole range is allowed, for every equilibrium that there is; it is missed if
-    the range of one equilibrium is allowed nowhere; otherwise it is undecided, which is not
-    met: more repetitions make the range narrower. In other games, and where the mixes are too
-    few for an interval, every equilibrium of the means must be allowed.
-
-    Attributes:
-        metric: What is bounded.
-        strategy: Whose flows.
-        group: Only those of this flow group; left out: of all.
-        min: Smallest allowed number.
-        max: Largest allowed number; left out: no bound.
-    """
-
-    metric: Literal["equilibrium"]
-    strategy: StrategyName
-    group: Name | None = None
-    min: Count = 0
-    max: Count = MAX_FLOWS
-
-
-class EquilibriumCountBound(Bound):
-    """How many mixes are equilibria.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed number.
-        max: Largest allowed number.
-    """
-
-    metric: Literal["equilibrium_count"]
-    min: Count = 0
-    max: Count = MAX_FLOWS
-
-
-class RttOrderBound(Bound):
-    """Share of one strategy's flows that are among as many flows with the shortest base RTTs.
-
-    At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
-
-    Attributes:
-        metric: What is bounded.
-        strategy: Whose flows.
-        min: Smallest allowed share; 100 %: they are the flows with the shortest base RTTs.
-    """
-
-    metric: Literal["rtt_order"]
-    strategy: StrategyName
-    min: Share = Share(10**9)
-
-
-class TrafficBound(Bound):
-    """What such bounds have in common.
-
-    Attributes:
-        mix: Number of flows of each strategy listed; the other strategies have the rest. Left out:
-            every mix, of which each must be within the bound.
-        strategy: Of metrics of flows: only those that run it.
-        group: Of metrics of flows: only those of this flow group, background too.
-    """
-
-    mix: dict[StrategyName, Count] | None = None
+    metric: BoundedMetric
     strategy: StrategyName | None = None
+    over: StrategyName | None = None
     group: Name | None = None
+    of: HarmedMetric | None = None
+    by: StrategyName | None = None
+    mix: dict[StrategyName, Count] | None = None
+    min: Limit | None = None
+    max: Limit | None = None
+    expect: Limit | None = None
+    tolerance: Limit | None = None
+
+    @field_validator("min", "max", "expect", "tolerance", mode="before")
+    @classmethod
+    def _in_its_unit(cls, value: Any, info: ValidationInfo) -> Any:
+        """Read a limit as the metric's unit is written; a tolerance is a share of such a limit."""
+        if value is None or "metric" not in info.data:
+            return None
+        written = _WRITTEN.get(BOUNDED[info.data["metric"]].unit)
+        if written is None:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{value!r} is not a number")
+            return value
+        written = Share if info.field_name == "tolerance" else written
+        return value if isinstance(value, written) else written.parse(str(value))
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        metric = getattr(self, "metric", "")
-        if not metric.endswith(OF_TRIALS):
-            return self
-        for key in ("strategy", "group"):
-            if getattr(self, key) is not None:
-                raise ValueError(f"{key}: {metric} is that of the whole trial; remove `{key}`")
+        bounded = BOUNDED[self.metric]
+        for key in ("strategy", "over", "group", "of", "by", "mix"):
+            given = getattr(self, key) is not None
+            if given and key not in bounded.takes:
+                raise ValueError(f"{key}: a bound on {self.metric} has none; remove it")
+            if key in bounded.needs and not given:
+                raise ValueError(f"{key}: a bound on {self.metric} needs it; add it")
+        limited, expected = (self.min, self.max) != (None, None), self.expect is not None
+        if (limited and expected) or expected != (self.tolerance is not None):
+            raise ValueError("expect: write it with `tolerance`, and without `min` and `max`")
+        if not (limited or expected) and self.metric != "rtt_order":
+            raise ValueError("min: write `min` or `max` or both, or `expect` and `tolerance`")
+        if self.min is not None and self.max is not None and _base(self.min) > _base(self.max):
+            low, high = (f"{x:g}" if isinstance(x, float) else x for x in (self.min, self.max))
+            raise ValueError(f"min: {low} is above max, {high}: nothing is within")
         return self
 
-
-class TimeBound(TrafficBound):
-    """A time. A trial in which it is not known (it did not come, or not for good) misses it.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed time.
-        max: Largest allowed time; left out: no bound.
-    """
-
-    metric: Literal[
-        "flow_completion_time",
-        "median_flow_completion_time",
-        "p95_flow_completion_time",
-        "p99_flow_completion_time",
-        "one_way_delay",
-        "median_one_way_delay",
-        "p95_one_way_delay",
-        "p99_one_way_delay",
-        "convergence_time",
-        "time_to_use_capacity",
-        "longest_starvation",
-        "video_startup",
-    ]
-    min: Duration = Duration(0)
-    max: Duration | None = None
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """Smallest and largest allowed value in its unit; None: no bound."""
+        if self.expect is not None and self.tolerance is not None:
+            middle, off = _base(self.expect), _base(self.tolerance)
+            off *= middle if isinstance(self.tolerance, Share) else 1
+            return middle - off, middle + off
+        low, high = _USUAL.get(self.metric) or _USUAL.get(BOUNDED[self.metric].unit, (0.0, None))
+        return (
+            low if self.min is None else _base(self.min),
+            high if self.max is None else _base(self.max),
+        )
 
 
-class PartBound(TrafficBound):
-    """A share.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed share.
-        max: Largest allowed share.
-    """
-
-    metric: Literal[
-        "starved_share", "unfinished_transfers", "datagram_loss_rate", "rebuffering_share"
-    ]
-    min: Share = Share(0)
-    max: Share = Share(10**9)
+_USUAL: dict[str, tuple[float | None, float | None]] = {
+    "rtt_order": (1.0, 1.0),
+    "1": (0.0, 1.0),
+    "harm": (None, 1.0),
+}
+"""Metric or unit -> limits where none is given."""
 
 
-class SlowdownBound(TrafficBound):
-    """How many times as long as alone on the path transfers take.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed slowdown; it is hardly ever below 1.
-        max: Largest allowed slowdown; left out: no bound.
-    """
-
-    metric: Literal["slowdown", "median_slowdown", "p95_slowdown", "p99_slowdown"]
-    min: Annotated[float, Field(ge=0)] = 0.0
-    max: Annotated[float, Field(ge=0)] | None = None
-
-
-class HarmBound(Bound):
-    """The harm that flows of a strategy do to the victim of `mixes: {harm_to: ...}`.
-
-    Attributes:
-        metric: What is bounded.
-        of: The victim's metric that is harmed.
-        by: The strategy of the flows beside it.
-        min: Smallest allowed harm; below 0 is a benefit.
-        max: Largest allowed harm.
-    """
-
-    metric: Literal["harm"]
-    of: HarmedMetric
-    by: StrategyName
-    min: Annotated[float, Field(le=1)] = -1e9
-    max: Annotated[float, Field(le=1)] = 1.0
-
-
-class BitrateBound(TrafficBound):
-    """The bitrate of video.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed bitrate.
-        max: Largest allowed bitrate; left out: no bound.
-    """
-
-    metric: Literal["video_bitrate"]
-    min: Rate = Rate(0)
-    max: Rate | None = None
-
-
-class BurstBound(TrafficBound):
-    """The largest burst that a memory takes in beside long queues.
-
-    Attributes:
-        metric: What is bounded.
-        min: Smallest allowed burst.
-        max: Largest allowed burst; left out: no bound.
-    """
-
-    metric: Literal["absorbed_burst"]
-    min: Size = Size(0)
-    max: Size | None = None
-
-
-AcceptanceBound = Annotated[
-    ThroughputBound
-    | DelayBound
-    | RttBound
-    | ShareBound
-    | LossBound
-    | RatioBound
-    | CrossingBound
-    | EquilibriumBound
-    | EquilibriumCountBound
-    | RttOrderBound
-    | TimeBound
-    | PartBound
-    | SlowdownBound
-    | HarmBound
-    | BitrateBound
-    | BurstBound,
-    Field(discriminator="metric"),
-]
+def _base(limit: Limit) -> float:
+    """A limit as a number of base units."""
+    match limit:
+        case Duration():
+            return limit.seconds
+        case Rate():
+            return float(limit.bps)
+        case Share():
+            return limit.fraction
+        case Size():
+            return float(limit.bytes)
+    return float(limit)

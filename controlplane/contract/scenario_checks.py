@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bounds import HarmBound, RttOrderBound, TrafficBound
+from .applications import UDP
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -22,6 +22,7 @@ from .flow_checks import (
 )
 from .flow_group import FlowGroup
 from .link_checks import check_link
+from .metrics import METRIC_UNITS
 from .path_changes import check_times
 from .place import MAX_FLOWS
 from .queues import COMPLETE_SHARING, FlowKind, Queues, QueueSpec, check_limits
@@ -287,26 +288,25 @@ def _flow_kinds(scenario: ScenarioKeys) -> list[FlowKind]:
 
 def _check_named_strategies(scenario: ScenarioKeys) -> None:
     for i, bound in enumerate(scenario.acceptance):
-        mix = getattr(bound, "mix", None) or {}
-        named = {name for key in ("strategy", "over") if (name := getattr(bound, key, None))}
-        if not isinstance(bound, TrafficBound):
-            check_known(scenario, f"acceptance.{i}", named)
-        check_known(scenario, f"acceptance.{i}", set(mix))
+        where, mix, measured = f"acceptance.{i}", bound.mix or {}, bound.metric in METRIC_UNITS
+        # A metric of flows may be one of background, which runs a strategy of its own.
+        background = {UDP, *scenario.ccas} if measured else set()
+        whose = {name for name in (bound.strategy, bound.over) if name}
+        check_known(scenario, where, {*mix, *(whose - background)})
         if sum(mix.values()) > scenario.total_flows:
             raise ValueError(
-                f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
+                f"{where}.mix: has more flows than the scenario ({scenario.total_flows})"
             )
-        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.mixed}) < 2:
+        if bound.metric == "rtt_order" and len({g.base_rtt for g in scenario.mixed}) < 2:
             raise ValueError(
-                f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
+                f"{where}: rtt_order needs flow groups of different base RTTs; remove it, "
                 "or add a group"
             )
-        if isinstance(bound, HarmBound):
-            check_harm_bound(scenario, f"acceptance.{i}", bound.by)
-        group = getattr(bound, "group", None)
-        among = scenario.flows if isinstance(bound, TrafficBound) else scenario.mixed
-        if group is not None and group not in {g.name for g in among}:
-            raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
+        if bound.by is not None:
+            check_harm_bound(scenario, where, bound.by)
+        among = scenario.flows if measured else scenario.mixed
+        if bound.group is not None and bound.group not in {g.name for g in among}:
+            raise ValueError(f"{where}.group: there is no flow group {bound.group!r}")
     for i, series in enumerate(scenario.reference):
         check_known(scenario, f"reference.{i}.strategy", {series.strategy})
 

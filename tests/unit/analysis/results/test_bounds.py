@@ -43,6 +43,11 @@ def judged(bound: dict[str, Any], per_flow: Any = even, **raw: Any) -> list[Acce
         ({"metric": "equilibrium", "strategy": "cubic", "max": 0}, 0, True),
         ({"metric": "equilibrium", "strategy": "bbr", "group": "main", "max": 1}, 2, False),
         ({"metric": "equilibrium_count", "min": 1, "max": 1}, 1, True),
+        # Any metric: of the mixes the one that is furthest out; of those with such a flow.
+        ({"metric": "per_flow_throughput", "max": "47mbit"}, 48, False),
+        ({"metric": "per_flow_throughput", "min": "41mbit", "max": "60mbit"}, 40, False),
+        ({"metric": "per_flow_throughput", "strategy": "bbr", "min": "48mbit"}, 60, True),
+        ({"metric": "loss_rate", "expect": "2.1%", "tolerance": "5%"}, 2, True),
     ],
 )  # fmt: skip
 def test_each_kind(bound: dict[str, Any], value: float, passed: bool) -> None:
@@ -53,7 +58,7 @@ def test_each_kind(bound: dict[str, Any], value: float, passed: bool) -> None:
 
 
 def test_places() -> None:
-    share = {"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}}
+    share = {"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}, "max": "99%"}
     sweep = {
         "rate": ["50mbit", "100mbit"],
         "base_rtt": ["20ms", "40ms"],
@@ -181,11 +186,20 @@ def test_an_equilibrium_that_may_be_leaves_a_bound_undecided() -> None:
 @pytest.mark.parametrize(
     ("bound", "said"),
     [
-        ({"metric": "throughput_ratio", "strategy": "bbr", "over": "reno"}, "'reno' is not among"),
-        ({"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 3}}, "more flows than"),
-        ({"metric": "equilibrium", "strategy": "bbr", "group": "far"}, "no flow group 'far'"),
+        (
+            {"metric": "throughput_ratio", "strategy": "bbr", "over": "reno", "max": 1},
+            "'reno' is not among",
+        ),
+        (
+            {"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 3}, "max": "9%"},
+            "more flows than",
+        ),
+        (
+            {"metric": "equilibrium", "strategy": "bbr", "group": "far", "max": 1},
+            "no flow group 'far'",
+        ),
         ({"metric": "rtt_order", "strategy": "bbr"}, "groups of different base RTTs"),
-        ({"metric": "throughput", "strategy": "bbr"}, "does not match any of the expected tags"),
+        ({"metric": "throughput", "strategy": "bbr"}, "Input should be 'per_flow_throughput'"),
     ],
 )
 def test_bounds_that_make_no_sense(bound: dict[str, Any], said: str) -> None:

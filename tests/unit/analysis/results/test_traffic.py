@@ -173,7 +173,7 @@ def test_bounds(run: Path, what: dict[str, Any], value: float | None, passed: bo
 
 def test_a_bound_on_the_whole_trial_names_no_flows() -> None:
     wrong = {"metric": "p95_slowdown", "group": "main", "max": 2}
-    with pytest.raises(ValueError, match="p95_slowdown is that of the whole trial; remove `group`"):
+    with pytest.raises(ValueError, match="group: a bound on p95_slowdown has none"):
         Scenario.model_validate({**SCENARIO, "acceptance": [wrong]})
 
 

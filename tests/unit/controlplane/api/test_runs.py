@@ -117,7 +117,7 @@ def test_a_missed_bound(tmp_path: Path) -> None:
     assert run_answer(results, None).exit_code == EXIT_ACCEPTANCE
     assert not (run / "report").exists()
     text = result_text(results, None)
-    assert "MISSED b2bdp: mean queueing delay 1us to 2us" in text
+    assert "(allowed 0.001 to 0.002 ms)" in text
     assert "report:" not in text
 
 

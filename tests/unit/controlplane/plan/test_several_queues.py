@@ -10,7 +10,7 @@ from nashbed.analysis.models.asked import problem_of_queue
 from nashbed.analysis.results.bounds import matches
 from nashbed.controlplane.cli.plan import plan_table
 from nashbed.controlplane.config import load_testbed, parse_scenario
-from nashbed.controlplane.contract.bounds import EquilibriumCountBound
+from nashbed.controlplane.contract.bounds import AcceptanceBound
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.queues import BY_DSCP
@@ -67,9 +67,9 @@ def test_without_a_sweep_a_setting_is_called_as_with_one_queue() -> None:
 def test_a_bound_may_name_a_policy() -> None:
     swept = "memory: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
     sharing, dynamic = scenario_settings(scenario_of(more=swept))
-    bound = EquilibriumCountBound(metric="equilibrium_count", memory="complete_sharing")
+    bound = AcceptanceBound(metric="equilibrium_count", max=1, memory="complete_sharing")
     assert (matches(bound, sharing), matches(bound, dynamic)) == (True, False)
-    droptail = EquilibriumCountBound(metric="equilibrium_count", discipline="droptail")
+    droptail = AcceptanceBound(metric="equilibrium_count", max=1, discipline="droptail")
     assert not matches(droptail, sharing)
 
 

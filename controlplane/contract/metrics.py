@@ -1,0 +1,52 @@
+"""Names, scopes and units of the metrics: what bounds and tables know of them without the analysis.
+
+What each is, and how it is computed, is beside its function in `analysis/metrics`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Scope = Literal["flow", "trial"]
+"""`flow`: one value for each flow; `trial`: one number."""
+
+DISPLAY: dict[str, tuple[float, str]] = {
+    "bit/s": (1e-6, "Mbit/s"),
+    "s": (1e3, "ms"),
+    "B": (1e-3, "kB"),
+    "x": (1.0, "times"),
+    "1/min": (1.0, "a minute"),
+    "1": (1.0, ""),
+}
+"""Unit of a metric -> factor and unit in which it is shown."""
+
+_NAMES: dict[tuple[Scope, str], str] = {
+    ("flow", "bit/s"): "per_flow_throughput video_bitrate",
+    ("flow", "s"): """
+        mean_rtt peak_rtt per_flow_queueing_delay longest_starvation convergence_time
+        one_way_delay median_one_way_delay p95_one_way_delay p99_one_way_delay video_startup
+    """,
+    ("flow", "1"): """
+        throughput_share occupancy_share per_flow_loss_rate per_flow_mark_rate
+        per_flow_retransmit_share own_queue_share_at_drop starved_share datagram_loss_rate
+        rebuffering_share
+    """,
+    ("flow", "B"): "queue_occupancy absorbed_burst",
+    ("flow", "1/min"): "bitrate_switches",
+    ("trial", "s"): """
+        mean_queueing_delay time_mean_queueing_delay median_queueing_delay p95_queueing_delay
+        p99_queueing_delay time_to_use_capacity flow_completion_time median_flow_completion_time
+        p95_flow_completion_time p99_flow_completion_time
+    """,
+    ("trial", "1"): """
+        jain_index loss_rate mark_rate retransmit_share throughput_drift utilisation
+        unfinished_transfers limit_loss_rate early_loss_rate overflow_loss_rate
+        threshold_loss_rate queue_limit_loss_rate policer_loss_rate
+    """,
+    ("trial", "x"): "slowdown median_slowdown p95_slowdown p99_slowdown",
+}
+
+METRIC_UNITS: dict[str, tuple[Scope, str]] = {
+    name: declared for declared, names in _NAMES.items() for name in names.split()
+}
+"""Metric -> its scope and its unit, as `analysis/metrics` declares them."""
