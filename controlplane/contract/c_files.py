@@ -1,4 +1,4 @@
-"""A congestion control, a queue discipline or a policy of shared memory, each in one C file."""
+"""A congestion control, a queue discipline or a policy of shared memory, as C files of a user."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from .errors import ConfigError
 
 SUFFIX = ".c"
 """Suffix of a C file: a strategy, a discipline or a policy that ends in it is a path."""
+BPF_SUFFIX = ".bpf.c"
+"""Suffix of a congestion control that is written as struct_ops of eBPF."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """The kernel keeps 15 characters of a congestion control's name."""
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
@@ -19,11 +21,11 @@ _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 
 @dataclass(frozen=True)
 class CFile:
-    """What is in one C file.
+    """What is in one C file, or of a congestion control of several files in a folder.
 
     Attributes:
         name: Its name, the file's stem: what flows ask for by TCP_CONGESTION, or a discipline's.
-        source: The C file.
+        source: The C file, or the folder.
         digest: SHA-256 of the file and of all that it includes by name in quotes, our headers
             among them, in hexadecimal.
     """
@@ -37,12 +39,17 @@ def cca_name(file: str) -> str:
     """The name of the CCA in a file; raises ValueError where the kernel could not have one."""
     if problem := name_problem(file, "congestion control"):
         raise ValueError(problem)
-    return Path(file).stem
+    return stem(file)
+
+
+def stem(file: str) -> str:
+    """The name of a file, or of a folder, without what says of which kind it is."""
+    return Path(file).name.removesuffix(SUFFIX).removesuffix(".bpf")
 
 
 def name_problem(file: str, what: str) -> str:
     """Why what is in a C file cannot have its name; empty: it can."""
-    if _NAME.fullmatch(Path(file).stem):
+    if _NAME.fullmatch(stem(file)):
         return ""
     return (
         f"{file}: a {what} has the name of its file, at most 15 of a-z, 0-9 and _ of which the "
@@ -68,20 +75,20 @@ def c_digest(source: Path, headers: Path) -> str:
 
 
 def c_sources(source: Path, headers: Path) -> dict[str, Path]:
-    """A C file and all that it includes by name in quotes, by where each of them stands.
+    """C files and all that they include by name in quotes, by where each of them stands.
 
-    That is relative to the file's own folder, or else to the folder of our headers.
+    That is relative to the files' own folder, or else to the folder of our headers.
 
     Args:
-        source: The file.
+        source: The file, or a folder, of which it is every C file.
         headers: The folder of our headers.
 
     Raises:
         ConfigError: A file cannot be read, or stands in neither folder.
     """
-    folders = (source.parent.resolve(), headers.resolve())
+    waiting = own_files(source)
+    folders = (waiting[0].parent, headers.resolve())
     found: dict[str, Path] = {}
-    waiting = [source.resolve()]
     while waiting:
         file = waiting.pop()
         place = _place(file, folders, source)
@@ -89,6 +96,16 @@ def c_sources(source: Path, headers: Path) -> dict[str, Path]:
             found[place] = file
             waiting += _included(file, folders[1])
     return found
+
+
+def own_files(source: Path) -> list[Path]:
+    """What is compiled: a C file, or every one of a folder; raises ConfigError for none."""
+    if not source.is_dir():
+        return [source.resolve()]
+    files = sorted(source.resolve().glob(f"*{SUFFIX}"))
+    if not files:
+        raise ConfigError(f"{source}: a folder without a C file")
+    return files
 
 
 def _included(file: Path, headers: Path) -> Iterator[Path]:

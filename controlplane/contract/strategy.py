@@ -1,4 +1,4 @@
-"""A congestion control as a scenario names it: by its name, or by the path of its C file."""
+"""A congestion control as a scenario names it: by its name, or by the path of its C files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CcaInFile(str):
 
 def _strategy_name(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """A CCA that is written as the path of its file has the file's name from here on."""
-    if isinstance(value, str) and value.endswith(SUFFIX):
+    if isinstance(value, str) and value.endswith((SUFFIX, "/")):
         return CcaInFile(check(cca_name(value)), value)
     return check(value) if not isinstance(value, CcaInFile) else value
 
@@ -40,6 +40,6 @@ def _strategy_name(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
 Strategy = Annotated[
     StrategyName,
     WrapValidator(_strategy_name),
-    WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*\.c)$"}),
+    WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*(\.c|/))$"}),
 ]
-"""A congestion control, written by its name or as the path of its C file."""
+"""A congestion control, written by its name or as the path of its C file or folder."""

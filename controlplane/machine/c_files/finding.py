@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from ...config import Loaded
-from ...contract.c_files import SUFFIX, CFile
+from ...contract.c_files import SUFFIX, CFile, stem
 from ...contract.disciplines import Choice, did_you_mean
 from ...contract.errors import ConfigError, HostError
 from ...contract.scenario import Scenario, combinations, varied
@@ -18,7 +18,7 @@ from ...contract.strategy import CcaInFile
 from ...contract.testbed import Testbed
 from ..paths import guest_configuration
 from .kernel_support import kernels_own, require_ccas, takes_modules
-from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, shipped_cca
+from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, require_runnable, shipped_cca
 
 _NAMES = """bbr bic brutal cdg cubic dctcp highspeed htcp hybla illinois lp nv prague reno
 scalable vegas veno westwood yeah"""
@@ -95,7 +95,7 @@ def written_files(scenario: Loaded[Scenario]) -> dict[str, Path]:
 
 
 def files_in(testbed: Loaded[Testbed]) -> dict[str, Path]:
-    """The C files in the testbed's folder of CCAs: stem -> file.
+    """The C files in the testbed's folder of CCAs: name -> file.
 
     Raises:
         ConfigError: There is no such folder.
@@ -105,7 +105,7 @@ def files_in(testbed: Loaded[Testbed]) -> dict[str, Path]:
     folder = Path(testbed.name).parent / testbed.model.controls
     if not folder.is_dir():
         raise ConfigError(f"{testbed.name}: controls: {folder}: no such folder")
-    return {file.stem: file for file in sorted(folder.glob(f"*{SUFFIX}"))}
+    return {stem(str(file)): file for file in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
 def _source_of(
@@ -126,12 +126,13 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
     """Refuse strategies that the hosts cannot run here, by file or by name; touches nothing.
 
     Raises:
-        ConfigError: One line for each strategy that is unknown or missing.
+        ConfigError: One line for each strategy that is unknown or missing, or not for such time.
         HostError: One line for each thing that this machine lacks to run `ccas`.
     """
     files = {cca.name for cca in ccas}
     others = [name for name in scenario.model.ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
+    require_runnable(ccas, testbed.is_virtual)
     if not testbed.is_virtual:
         require_ccas(ccas)
     elif ccas and not takes_modules(guest_configuration()):

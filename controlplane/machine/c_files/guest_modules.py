@@ -1,18 +1,23 @@
-"""CCAs as modules of a guest's kernel: built by kbuild, kept beside the kernel."""
+"""CCAs as modules of a guest's kernel: built by kbuild, kept beside the kernel.
+
+One of cc.h and an ordinary one of the kernel, of one file or of several, are built in the same way.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ...contract.c_files import CFile, c_sources
+from ...contract.c_files import CFile, c_sources, own_files
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
 from ...store.checksums import is_as_listed
 from ...store.staging import Staging, locked, remove_stale
 from ..kernels.cache import GuestKernel, listed_problem, make_command
+from ..paths import CCA_MODULE
 from ..process import command
 from .kinds import CCA
 
@@ -22,9 +27,13 @@ MAKE_TIMEOUT_S = 300.0
 
 _MODULES = "modules"
 _NAME_DIGITS = 12
+_OWN = "own"
 _KBUILD = """\
 obj-m := {name}.o
-ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"{name}\\"
+{name}-y := cc_module.o {objects}
+ccflags-y := -g -I$(src)/own -DCC_NAME=\\"{name}\\" -Dtcp_register_congestion_control=cc_register
+ccflags-y += -fmacro-prefix-map=$(src)/= -fdebug-prefix-map=$(src)/= -fdebug-prefix-map=$(CURDIR)=.
+CFLAGS_cc_module.o := -Utcp_register_congestion_control
 """
 _ENGLISH = ("LC_MESSAGES=C", "LC_CTYPE=C")
 """Instead of LC_ALL, which kbuild takes away."""
@@ -43,7 +52,8 @@ def module_of(kernel: GuestKernel, cca: CFile) -> Path:
         ConfigError: It does not compile; the message has the compiler's first error.
         HostError: It cannot be built on this machine, or with what is kept of the kernel.
     """
-    module = kernel.folder / _MODULES / f"{cca.name}-{cca.digest[:_NAME_DIGITS]}.ko"
+    digest = hashlib.sha256(f"{cca.digest}{_KBUILD}{CCA_MODULE.read_text()}".encode()).hexdigest()
+    module = kernel.folder / _MODULES / f"{cca.name}-{digest[:_NAME_DIGITS]}.ko"
     remove_stale(module.parent)
     if is_as_listed(module):
         return module
@@ -58,12 +68,12 @@ def _require_means(kernel: GuestKernel) -> None:
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         raise PrerequisiteError(
-            f"{', '.join(missing)}: not installed, and congestion controls of one file are built "
+            f"{', '.join(missing)}: not installed, and congestion controls of C files are built "
             "with it in virtual time; `make setup` installs it"
         )
     if not (kernel.tree / "Makefile").is_file():
         raise PrerequisiteError(
-            f"{kernel.tree}: missing, and congestion controls of one file are built with it; "
+            f"{kernel.tree}: missing, and congestion controls of C files are built with it; "
             f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
         )
     if problem := listed_problem(kernel):
@@ -98,15 +108,17 @@ def _build(kernel: GuestKernel, cca: CFile, module: Path) -> None:
 
 def _lay_out(work: Path, cca: CFile) -> dict[Path, Path]:
     """Make the folder that kbuild works in; each copy of a source, and what it is a copy of."""
-    work.mkdir()
-    (work / "Kbuild").write_text(_KBUILD.format(name=cca.name))
+    own = work / _OWN
+    own.mkdir(parents=True)
+    objects = " ".join(f"{_OWN}/{file.stem}.o" for file in own_files(cca.source))
+    (work / "Kbuild").write_text(_KBUILD.format(name=cca.name, objects=objects))
+    shutil.copyfile(CCA_MODULE, work / CCA_MODULE.name)
     sources: dict[Path, Path] = {}
     for place, file in c_sources(cca.source, CCA.headers).items():
-        own = file == cca.source.resolve()
-        copy = work / (f"{cca.name}.c" if own else place)
+        copy = own / place
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-        sources[copy] = cca.source if own else file
+        sources[copy] = cca.source if file == cca.source.resolve() else file
     return sources
 
 

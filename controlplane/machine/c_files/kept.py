@@ -50,14 +50,14 @@ def _kept_discipline(folder: Path, own: CFile) -> DisciplineFacts:
 
 
 def _copied(folder: Path, kind: Kind, file: CFile) -> str:
-    """Copy a user's C file with what it includes; where that is, relative to the run directory."""
+    """Copy a user's C files with what they include; where they are in the run directory."""
     place = Path(kind.folder) / file.name
     with disk_errors(folder):
         for name, source in kind.own_sources(file).items():
             copy = folder / place / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copy)
-    return str(place / file.source.name)
+    return str(place if file.source.is_dir() else place / file.source.name)
 
 
 def kept_ccas(folder: Path, manifest: Manifest) -> tuple[CFile, ...]:

@@ -1,12 +1,13 @@
-"""What can be written in one C file, and where each kind's headers are."""
+"""What can be written in C files, where each kind's headers are, and how a CCA is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from ...contract.c_files import SUFFIX, CFile, c_digest, c_sources, cca_name
+from ...contract.c_files import BPF_SUFFIX, SUFFIX, CFile, c_digest, c_sources, cca_name
 from ...contract.disciplines import own_name
 from ...contract.errors import ConfigError
 from ..paths import AQM_HEADERS, CCA_FOLDER
@@ -70,6 +71,42 @@ class Kind:
 CCA = Kind(cca_name, CCA_FOLDER, "cc", "controls")
 DISCIPLINE = Kind(own_name, AQM_HEADERS, "aqm", "disciplines")
 """A queue discipline, or a policy of the memory that queues share: the object says which."""
+
+
+CcaForm = Literal["cc.h", "module", "ebpf"]
+"""How a CCA is written: with cc.h, which makes both of the others of it; as an ordinary module of
+the kernel, as which any of several files is built, for virtual time; or as struct_ops of eBPF, for
+real time."""
+_MAKES_A_MODULE = b"tcp_register_congestion_control"
+
+
+def form_of(cca: CFile) -> CcaForm:
+    """How a CCA is written; raises ConfigError for what is none of them."""
+    if cca.source.name.endswith(BPF_SUFFIX):
+        return "ebpf"
+    if cca.source.is_dir():
+        return "module"
+    files = c_sources(cca.source, CCA.headers).values()
+    if is_shipped(cca) or any(file.name == "cc.h" for file in files):
+        return "cc.h"
+    if any(_MAKES_A_MODULE in file.read_bytes() for file in files):
+        return "module"
+    raise ConfigError(
+        f"{cca.source}: is no congestion control: it neither includes cc.h nor calls "
+        f"{_MAKES_A_MODULE.decode()}; `nashbed cc new NAME` writes one"
+    )
+
+
+def require_runnable(ccas: Sequence[CFile], is_virtual: bool) -> None:
+    """Raise ConfigError for CCAs that are written for the other kind of time, a line each."""
+    wrong, says = (
+        ("ebpf", "eBPF runs in real time only (`--testbed embedded`); virtual time takes a module")
+        if is_virtual
+        else ("module", "a module of the kernel runs in virtual time only (`--testbed virtual`)")
+    )
+    lines = [f"{cca.source}: {says}" for cca in ccas if form_of(cca) == wrong]
+    if lines:
+        raise ConfigError("\n".join(lines))
 
 
 def is_shipped(cca: CFile) -> bool:

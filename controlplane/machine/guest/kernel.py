@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...contract.errors import HostError, PrerequisiteError
 from ...contract.testbed import Testbed
+from ..c_files.crash import crash_place
 from ..kernels.cache import GuestKernel, find_kernel
 from ..paths import FLOWS, GUEST_ADDRESSES, GUEST_INIT, VIRTUAL_LIBRARY, built
 from ..process import command
@@ -52,6 +53,7 @@ class GuestSettings:
         scratch: Where its own files go.
         memory_bytes: Its memory: whole MiB.
         core: The core that it is pinned to; None: every core.
+        modules: What is inserted into it.
     """
 
     kernel: GuestKernel
@@ -60,6 +62,7 @@ class GuestSettings:
     scratch: Path
     memory_bytes: int
     core: int | None
+    modules: tuple[Path, ...] = ()
 
 
 class KernelProcess(Process):
@@ -72,7 +75,8 @@ class KernelProcess(Process):
     """
 
     def __init__(self, settings: GuestSettings, register: ProcessRegister, log_path: Path) -> None:
-        self._panic = ""
+        self._panic, self._place = "", ""
+        self._modules = settings.modules
         super().__init__("guest", kernel_command(settings), register, log_path)
 
     def _finish(self, code: int) -> None:
@@ -84,10 +88,12 @@ class KernelProcess(Process):
     def _take_word(self, line: str) -> None:
         if PANIC in line and not self._panic:
             self._panic = PANIC + line.partition(PANIC)[2].rstrip()
+        elif self._panic and not self._place:
+            self._place = crash_place(line, self._modules)
         super()._take_word(line)
 
     def _cause(self) -> str:
-        return self._panic or super()._cause()
+        return self._panic + self._place or super()._cause()
 
 
 def kernel_command(settings: GuestSettings) -> list[str]:

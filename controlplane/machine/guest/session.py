@@ -119,18 +119,19 @@ class GuestSession(Session):
         boot_config.write_text(json.dumps(content, indent=1) + "\n")
         control_socket = Path(content["control_socket"])
         control_socket.unlink(missing_ok=True)
+        release = find_kernel(kernel or self._testbed.virtual.kernel)
         settings = GuestSettings(
-            kernel=find_kernel(kernel or self._testbed.virtual.kernel),
+            kernel=release,
             seed=seed,
             config=boot_config,
             scratch=self.scratch,
             memory_bytes=self._memory_bytes,
             core=self._request.core,
+            modules=tuple(self._modules(release)),
         )
-        modules = self._modules(settings.kernel)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
-            self._connect(self._kernel, control_socket, modules)
+            self._connect(self._kernel, control_socket, settings.modules)
         except BaseException:
             self._end_guest()
             raise

@@ -32,6 +32,7 @@ def own(folder: Path, text: str = '#include "cc.h"\n  # include "more/own.h"\n')
 def test_a_name_is_the_stem() -> None:
     assert cca_name("some/where/copa_default.c") == "copa_default"
     assert cca_name("./a23456789012345.c") == "a23456789012345"
+    assert [cca_name(each) for each in ("./tcp_two/", "x/mine.bpf.c")] == ["tcp_two", "mine"]
 
 
 @pytest.mark.parametrize("file", ["Bad.c", "9cc.c", "a234567890123456.c", "a b.c", "a-b.c", "./.c"])

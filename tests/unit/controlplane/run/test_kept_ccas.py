@@ -140,7 +140,7 @@ def test_lost_ccas_end_the_run_at_once(run: ActiveRun) -> None:
 def test_virtual_time_wants_a_kernel_that_takes_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mycc.c").write_text("int mine;\n")
+    (tmp_path / "mycc.c").write_text('#include "cc.h"\n')
     text = SCENARIO.replace("[cubic, bbr]", "[cubic, ./mycc.c]")
     scenario = parse_scenario(text, str(tmp_path / "s.yaml"))
     bed = parse_testbed("name: virtual\ntarget: virtual\n", "t.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,7 +21,7 @@ name := $(shell sed -n 's/^obj-m := \\(.*\\)\\.o$$/\\1/p' $(M)/Kbuild)
 modules:
 	@echo built >> builds
 	@{command}
-	@cat $(M)/Kbuild $(M)/$(name).c > $(M)/$(name).ko
+	@cat $(M)/Kbuild $(M)/own/*.c > $(M)/$(name).ko
 """
 
 
@@ -43,12 +44,12 @@ def builds(kernel: GuestKernel) -> int:
 def test_a_module_is_built_once_for_each_state_of_its_cca(tmp_path: Path) -> None:
     kernel, cca = kernel_in(tmp_path / "k"), cca_in(tmp_path, "copa_default")
     module = module_of(kernel, cca)
-    assert module == kernel.folder / "modules" / f"copa_default-{cca.digest[:12]}.ko"
-    assert module.read_text().splitlines() == [
-        "obj-m := copa_default.o",
-        'ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"copa_default\\"',
-        '#include "cc.h"',
-    ]
+    assert module.parent == kernel.folder / "modules"
+    assert re.fullmatch(r"copa_default-[0-9a-f]{12}\.ko", module.name)
+    obj, linked, *_, text = module.read_text().splitlines()
+    assert obj == "obj-m := copa_default.o"
+    assert linked == "copa_default-y := cc_module.o own/copa_default.o"
+    assert text == '#include "cc.h"'
     assert module_of(kernel, cca) == module
     assert builds(kernel) == 1
     changed = module_of(kernel, cca_in(tmp_path, "copa_default", '#include "cc.h"\nint x;\n'))
@@ -72,12 +73,21 @@ def test_a_damaged_module_is_built_again(tmp_path: Path) -> None:
 def test_all_that_it_includes_is_beside_it(tmp_path: Path) -> None:
     (tmp_path / "sums").mkdir()
     (tmp_path / "sums" / "add.h").write_text("int add;\n")
-    needed = "test -f $(M)/cc.h -a -f $(M)/cc_kernel.h -a -f $(M)/sums/add.h"
+    needed = "test -f $(M)/own/cc.h -a -f $(M)/own/cc_kernel.h -a -f $(M)/own/sums/add.h"
     cca = cca_in(tmp_path, text='#include "cc.h"\n#include "sums/add.h"\n')
     assert module_of(kernel_in(tmp_path / "k", needed), cca).is_file()
 
 
-@pytest.mark.parametrize("file", ["$(M)/mine.c", "mine.c"])
+def test_one_of_several_files_is_linked_of_them(tmp_path: Path) -> None:
+    (tmp_path / "two").mkdir()
+    for name in ("b.c", "a.c", "a.h", "Makefile"):
+        (tmp_path / "two" / name).write_text(f"/* {name} */\n")
+    module = module_of(kernel_in(tmp_path / "k"), CCA.read(tmp_path / "two"))
+    linked, *_, a, b = module.read_text().splitlines()[1:]
+    assert (linked, a, b) == ("two-y := cc_module.o own/a.o own/b.o", "/* a.c */", "/* b.c */")
+
+
+@pytest.mark.parametrize("file", ["$(M)/own/mine.c", "own/mine.c"])
 def test_the_compilers_first_error_names_the_users_file(tmp_path: Path, file: str) -> None:
     said = [f"{file}:3:1: warning: w", f"{file}:4:9: error: no such thing", f"{file}:5: error: x"]
     command = " && ".join(f"echo '{line}' >&2" for line in said) + " && false"
@@ -91,7 +101,7 @@ def test_the_compilers_first_error_names_the_users_file(tmp_path: Path, file: st
 
 
 def test_a_missing_header_is_named(tmp_path: Path) -> None:
-    said = "echo '$(M)/cc.h:8:10: fatal error: x.h: No such file or directory' >&2 && false"
+    said = "echo '$(M)/own/cc.h:8:10: fatal error: x.h: No such file or directory' >&2 && false"
     with pytest.raises(ConfigError, match=rf"^{CCA_FOLDER}/cc\.h:8:10: x\.h: No such file"):
         module_of(kernel_in(tmp_path / "k", said), cca_in(tmp_path))
 
