@@ -42,17 +42,15 @@ def _testbed(measures: RunMeasures) -> list[str]:
     several = measures.run.manifest.testbeds
     if several:
         return [
-            f"Testbed {name} is not certified: {facts.certificate.detail.replace('`', '')}."
+            f"Testbed {name} is not certified: {facts.certificate.doubt.replace('`', '')}."
             for name, facts in several.items()
-            if facts.certificate.state != "certified"
+            if facts.certificate.doubt
         ]
     known = measures.run.manifest.certificate
     if known is None:
         return ["The run does not record whether the testbed was calibrated."]
-    if known.state == "certified":
-        return []
-    detail = known.detail.replace("`", "")
-    return [f"The testbed is not certified ({known.state}): {detail}."]
+    doubt = known.doubt.replace("`", "")
+    return [f"The testbed is not certified ({known.state}): {doubt}."] if doubt else []
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

@@ -33,12 +33,12 @@ from nashbed.controlplane.machine.paths import (
     CCA_SIMULATOR,
     CCA_TEMPLATE,
     DATAPLANE,
-    DEFAULT_TESTBED,
     FLOWS,
     GUEST_ADDRESSES,
     GUEST_INIT,
     P4SRC,
     PROBE,
+    REAL_TIME_TESTBED,
     VIRTUAL_LIBRARY,
     artefact,
     built,
@@ -210,7 +210,7 @@ def _ccas() -> DoctorCheck:
 
 def _huge_pages() -> DoctorCheck:
     pages, size = preflight.free_huge_pages()
-    testbed = load_testbed(DEFAULT_TESTBED).model
+    testbed = load_testbed(REAL_TIME_TESTBED).model
     enough = pages * size >= testbed.dataplane.memory.bytes
     detail = f"{pages} free of {size >> 20} MiB each"
     remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"

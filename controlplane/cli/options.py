@@ -21,7 +21,7 @@ OptionalTestbed = Annotated[
     typer.Option(
         "--testbed",
         help="Testbed file, or the name of one in configs/testbeds/.",
-        show_default="embedded; virtual without root",
+        show_default="virtual",
     ),
 ]
 TestbedName = Annotated[

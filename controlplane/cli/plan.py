@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Annotated
 
 import typer
+from nashbed.files import read_testbed
 from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
@@ -17,7 +18,6 @@ from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import AsJson, answer, app
-from .where import choose_testbed
 
 
 class PlanAnswer(Plan):
@@ -51,7 +51,7 @@ class PlanAnswer(Plan):
 )
 def validate(plan: Call, as_json: AsJson = False) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    bed = choose_testbed(plan.given)
+    bed = read_testbed(plan.given.get("testbed"))
     planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
@@ -78,7 +78,7 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
+    found = preview(lengths=not no_model)
     said = PlanAnswer(
         **dict(found.plan),
         certificate=found.certificate,

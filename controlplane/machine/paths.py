@@ -45,8 +45,8 @@ P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 MEASURED = ROOT / "controlplane" / "bench" / "measured.json"
 """The speed that the documents tell."""
-DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
-VIRTUAL_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+DEFAULT_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+REAL_TIME_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 PUBLISHED_EQUILIBRIA = (
     CONFIGS / "scenarios" / "srivastava2023" / "published" / "fabric_equilibria.csv"
 )
