@@ -59,7 +59,7 @@ def guest_configuration() -> Path:
     if not GUEST_CONFIGURATION.is_file():
         raise PrerequisiteError(
             f"{GUEST_CONFIGURATION}: missing; restore it from git, or, of a wheel: virtual time "
-            "needs a kernel, `pip install nashbed-kernel`"
+            "needs a kernel, `pip install nashbed_kernel-*.whl`"
         )
     return GUEST_CONFIGURATION
 
