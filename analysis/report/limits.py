@@ -29,8 +29,8 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
     ]
     return [
         *specific,
-        "Throughput is goodput: payload that reached the application. The fair share is a share "
-        "of the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
+        "Throughput is goodput: payload that reached the application, at most 1448 of 1514 bytes "
+        "on the wire.",
         "Equilibria are those of the measured means. A switch that gains less than the "
         "uncertainty of the means could go either way. The headline's interval covers random "
         "errors, but not errors that all trials share.",
