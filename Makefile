@@ -3,8 +3,7 @@
 SHELL = /bin/sh
 PYTHON ?= python3
 SCENARIO ?= configs/scenarios/quickstart.yaml
-# Without root there is virtual time.
-TESTBED ?= configs/testbeds/$(if $(filter 0,$(shell id -u)),embedded,virtual).yaml
+TESTBED ?= configs/testbeds/virtual.yaml
 # The source of its kernel: a release, an archive, a tree; none: 6.1, or else the newest there is.
 KERNEL ?=
 RESULTS ?= results
@@ -61,12 +60,8 @@ help:
 IN_VIRTUAL_TIME = $(shell grep -ls '^target: *virtual' $(TESTBED))
 
 .PHONY: run
-run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO, by default the quickstart (3.5 min; then 1.5)
+run: $(if $(IN_VIRTUAL_TIME),virtual,setup) ## set up, then run SCENARIO, by default the quickstart, on TESTBED (7 min; then 1)
 	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
-
-.PHONY: say-virtual
-say-virtual:
-	@[ "$$(id -u)" -eq 0 ] || echo "not root: in virtual time ($(TESTBED))"
 
 .PHONY: virtual
 virtual: venv-and-build ## build what runs in virtual time, with its kernel (5 min, once; KERNEL=6.12)
@@ -213,7 +208,7 @@ speed: venv ## write the documents' tables of measured speed (5 s)
 ##@ Set up, step by step
 
 .PHONY: setup
-setup: hugepages venv-and-build ## what `make run` sets up: packages, huge pages, Python, C (2 min)
+setup: hugepages venv-and-build ## what runs in real time need: packages, huge pages, Python, C (2 min)
 
 # Python's packages come while apt unpacks the others and C is compiled: they need its interpreter alone.
 .PHONY: venv-and-build

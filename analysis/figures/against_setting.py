@@ -14,7 +14,7 @@ from ..models.measured import question_of_mix
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
-from .axes import axis_of, published, swept
+from .axes import FAIR_SHARE, axis_of, published, swept
 from .model_lines import curve_items, goodput_of_share, model_curves
 from .plot import Axis, Item, Panel, Plot, Rule, means
 from .style import DASHED, INK, colour_of, marker_of
@@ -95,9 +95,8 @@ def _models_and_fair_share(
     items = curve_items(model_curves(asked), lambda _, share: share * full)
     totals = set(strategy_totals(state))
     if len(totals) == 1:
-        fair = measures.applied_rate(line.settings[0]) / 1e6 / len(measures.strategies)
-        items.append(Rule(fair, "fair share of the rate", color=INK, linewidth=1.0,
-                          linestyle=DASHED))  # fmt: skip
+        fair = full / len(measures.strategies)
+        items.append(Rule(fair, FAIR_SHARE, color=INK, linewidth=1.0, linestyle=DASHED))
     return items
 
 

@@ -14,6 +14,7 @@ from ..measures import RunMeasures
 from ..results.sweep import SweepLine
 from ..state import State, strategy_totals
 from ..text import shown
+from .model_lines import goodput_of_share
 from .plot import Axis, Line, Rule
 from .style import DASHED, INK, colour_of, marker_of
 
@@ -90,10 +91,13 @@ def flows_axis(measures: RunMeasures, title: str) -> Axis:
     return Axis(f"{measures.strategies[0]} {title}, of {total}", -0.03 * total, 1.03 * total)
 
 
+FAIR_SHARE = "fair share, as goodput"
+
+
 def fair_share(measures: RunMeasures, setting: Setting, upright: bool = False) -> Rule:
-    """The fair share of the rate in Mbit/s."""
-    at = shown(measures.fair_share(setting), "bit/s")
-    return Rule(at, "fair share of the rate", upright=upright, color=INK, linestyle=DASHED,
+    """The fair share of a full link's payload in Mbit/s: the curves are goodput, too."""
+    at = shown(goodput_of_share(1.0, measures.fair_share(setting)), "bit/s")
+    return Rule(at, FAIR_SHARE, upright=upright, color=INK, linestyle=DASHED,
                 linewidth=1.0, zorder=2)  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from ..results.bounds import matches
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, shown, trials_text
-from .axes import MixAxis, axis_of, fair_share, mix_axis, place_of_mix, published
+from .axes import FAIR_SHARE, MixAxis, axis_of, fair_share, mix_axis, place_of_mix, published
 from .model_lines import PAYLOAD_PART, curve_items, entries, goodput_of_share, model_curves
 from .plot import Axis, Band, Item, Line, Note, Panel, Plot, Rule, Span, means, unsettled
 from .style import DASHED, GOOD, INK, MUTED, NARROW, WIDE, colour_of, marker_of
@@ -182,8 +182,8 @@ def draw_panel_by_mix(
                 *_published_mixes(measures, setting),
                 *_ends_of_lead(equilibria[setting.label]),
                 *_published_equilibria(measures, setting, axis_of(measures, line)),
-                Line([0, total], [0, 100], "fair share of the rate", color=MUTED,
-                     linestyle=DASHED, linewidth=0.9, zorder=2),
+                Line([0, total], [0, 100 * PAYLOAD_PART], FAIR_SHARE, color=MUTED, linestyle=DASHED,
+                     linewidth=0.9, zorder=2),
                 *curve_items(model_curves(questions_of_mixes(measures, setting)),
                              lambda _, share: 100 * PAYLOAD_PART * share),
             ],

@@ -16,9 +16,9 @@ from ..nash.of_run import SettingEquilibria
 from ..nash.pairs import PairEquilibria, ranking
 from ..results.sweep import SweepLine, place_of
 from ..text import shown
-from .axes import SPARSE, axis_of, flows_axis, swept
-from .plot import Axis, Item, Line, Means, Panel, Plot, Rule, means
-from .style import DASHED, INK, MUTED, WIDE, colour_of, marker_of, new_figure
+from .axes import SPARSE, axis_of, fair_share, flows_axis, swept
+from .plot import Axis, Item, Line, Means, Panel, Plot, means
+from .style import INK, MUTED, WIDE, colour_of, marker_of, new_figure
 
 METRIC = "per_flow_throughput"
 ASIDE = 0.012
@@ -38,8 +38,7 @@ def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Plot | None:
     lines = {name: cells for name, cells in lines.items() if len(cells) > 1}
     if len(lines) < 2 or len(measures.group_names) > 1:
         return None
-    fair = Rule(shown(measures.fair_share(setting), "bit/s"), color=INK, linestyle=DASHED,
-                linewidth=1, zorder=2)  # fmt: skip
+    fair = fair_share(measures, setting)
     title = f"flows of the other congestion control, of {measures.group_sizes[0]}"
     panels = [
         Panel(

@@ -137,8 +137,7 @@ def _throughput_caption(measures: RunMeasures) -> str:
     rate = "what the link carries on average" if changes else "the applied rate"
     return (
         "Goodput of one flow, averaged over the flows of each congestion control. The fair share "
-        f"is {rate} divided by the number of flows. Goodput excludes headers and is a few "
-        f"per cent below it. {bars}"
+        f"is {rate} divided by the number of flows, without headers, as goodput is. {bars}"
     )
 
 

@@ -29,8 +29,8 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
     ]
     return [
         *specific,
-        "Throughput is goodput: payload that reached the application. The fair share is a share "
-        "of the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
+        "Throughput is goodput: payload that reached the application, at most 1448 of 1514 bytes "
+        "on the wire.",
         "Equilibria are those of the measured means. A switch that gains less than the "
         "uncertainty of the means could go either way. The headline's interval covers random "
         "errors, but not errors that all trials share.",
@@ -42,17 +42,15 @@ def _testbed(measures: RunMeasures) -> list[str]:
     several = measures.run.manifest.testbeds
     if several:
         return [
-            f"Testbed {name} is not certified: {facts.certificate.detail.replace('`', '')}."
+            f"Testbed {name} is not certified: {facts.certificate.doubt.replace('`', '')}."
             for name, facts in several.items()
-            if facts.certificate.state != "certified"
+            if facts.certificate.doubt
         ]
     known = measures.run.manifest.certificate
     if known is None:
         return ["The run does not record whether the testbed was calibrated."]
-    if known.state == "certified":
-        return []
-    detail = known.detail.replace("`", "")
-    return [f"The testbed is not certified ({known.state}): {detail}."]
+    doubt = known.doubt.replace("`", "")
+    return [f"The testbed is not certified ({known.state}): {doubt}."] if doubt else []
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

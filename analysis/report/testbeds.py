@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nashbed.controlplane.contract.manifest import TestbedFacts
 from nashbed.controlplane.contract.model import JsonObject
-from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.trial import BELIEVED, TrialRecord
 
 from ..metrics.statistics import Estimate, EstimateAnswer
 from ..results.summary import RunSummary
@@ -49,7 +49,7 @@ def _testbed(name: str, records: Sequence[TrialRecord], facts: TestbedFacts | No
     return {
         "name": name,
         "certificate": ", ".join(states) or "not recorded",
-        "certified": list(states) == ["certified"],
+        "certified": bool(states) and BELIEVED.issuperset(states),
         "valid": valid,
         "invalid": len(records) - valid,
         "what": _what(records, facts),

@@ -62,8 +62,8 @@ def export_trial(run: Path, form: str, chosen: Selection, out: Path | None = Non
         What was written.
 
     Raises:
-        RunError: The format is unknown, the trial has no such flow or lacks what the format needs,
-            or the file cannot be written.
+        RunError: The format is unknown, the trial has no such flow, nothing at that time, or lacks
+            what the format needs, or the file cannot be written.
     """
     check_form(form)
     suffix, write = FORMATS[form]
@@ -75,6 +75,8 @@ def export_trial(run: Path, form: str, chosen: Selection, out: Path | None = Non
         with Staging(target.parent, target.name) as staging:
             made = staging.place / target.name
             counts = write(chosen, made)
+            if not any(counts.values()):
+                raise RunError(f"{chosen.trial.id}: {chosen.said} has nothing to export")
             _make_room(made, target)
             staging.publish(made, target)
     return TrialExport(chosen.trial.id, target, counts)

@@ -11,6 +11,7 @@ and nobody saw when a sender took one for lost.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import merge
@@ -61,7 +62,7 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
     """
     path.mkdir()
     samples, packets = chosen.samples(), _noted(chosen)
-    events = 0
+    events: Counter[int] = Counter()
     for flow in chosen.control:
         with (path / f"flow-{flow}{FILE_SUFFIX}").open("w", encoding="utf-8") as file:
             _record(file, _head(chosen, flow))
@@ -73,8 +74,8 @@ def write_qlog(chosen: Selection, path: Path) -> dict[str, int]:
             )
             for t_ns, name, data in parts:
                 _record(file, {"time": t_ns / 1e6, "name": name, "data": data})
-                events += 1
-    return {"flows": len(chosen.control), "events": events}
+                events[flow] += 1
+    return {"flows": len(events), "events": events.total()}
 
 
 def _record(file: TextIO, what: JsonObject) -> None:

@@ -78,6 +78,14 @@ class Selection:
         started = datetime.fromisoformat(self.trial.record.started_utc)
         return int(started.timestamp()) * NS_PER_S
 
+    @property
+    def said(self) -> str:
+        """The chosen time in words."""
+        begin_s, end_s = ((at or 0) / NS_PER_S for at in (self.begin_ns, self.end_ns))
+        lasts = f"of a trial of {self.trial.record.duration_ns / NS_PER_S:g} s"
+        to = "the end" if self.end_ns is None else f"{end_s:g} s"
+        return f"what is from {begin_s:g} s to {to} {lasts}"
+
     def name(self, flow: int) -> str:
         """A flow's name in every file."""
         return f"flow {flow} ({self.control[flow]})"

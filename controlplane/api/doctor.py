@@ -1,7 +1,7 @@
 """What is installed, what is skipped without it, and how to get it; and what killed runs left.
 
 >>> import nashbed as nb
->>> [check.name for check in nb.doctor.examine() if check.needed and not check.ok]
+>>> nb.doctor.ready(nb.doctor.examine())
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from nashbed.controlplane import targets
 from nashbed.controlplane.config import load_testbed
@@ -33,12 +34,12 @@ from nashbed.controlplane.machine.paths import (
     CCA_SIMULATOR,
     CCA_TEMPLATE,
     DATAPLANE,
-    DEFAULT_TESTBED,
     FLOWS,
     GUEST_ADDRESSES,
     GUEST_INIT,
     P4SRC,
     PROBE,
+    REAL_TIME_TESTBED,
     VIRTUAL_LIBRARY,
     artefact,
     built,
@@ -49,7 +50,7 @@ from nashbed.controlplane.targets.bmv2.runtime import load_bindings
 
 from .files import TestbedLike, read_testbed
 
-__all__ = ["DoctorCheck", "clean_up", "examine", "examine_switch"]
+__all__ = ["DoctorCheck", "NeededFor", "clean_up", "examine", "examine_switch", "ready"]
 
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
@@ -74,7 +75,8 @@ SWITCH = "simple_switch"
 P4C = "https://github.com/p4lang/p4c"
 BMV2 = "https://github.com/p4lang/behavioral-model"
 NO_EBPF = "strategies such as bbr3 are refused in real time"
-NO_VIRTUAL = "testbed virtual cannot be used"
+NeededFor = Literal["every run", "virtual time", "real time", ""]
+"""What is impossible without something; empty: nothing is."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,14 @@ class DoctorCheck:
         name: What.
         ok: Whether it is here.
         detail: What was found.
-        needed: Whether a run is impossible without it.
+        needed: What is impossible without it.
         remedy: What is skipped without it, and how to get it.
     """
 
     name: str
     ok: bool
     detail: str
-    needed: bool
+    needed: NeededFor
     remedy: str
 
 
@@ -110,7 +112,13 @@ def examine_switch(testbed: TestbedLike) -> list[DoctorCheck]:
     """
     bed = read_testbed(testbed).model
     findings = targets.examine(bed, artefact(targets.artefact_of(bed)))
-    return [DoctorCheck(f.name, f.ok, f.detail, True, f.remedy) for f in findings]
+    return [DoctorCheck(f.name, f.ok, f.detail, "every run", f.remedy) for f in findings]
+
+
+def ready(checks: Sequence[DoctorCheck]) -> dict[NeededFor, bool]:
+    """Whether runs are possible in virtual time, and in real time."""
+    kinds: tuple[NeededFor, ...] = ("virtual time", "real time")
+    return {k: all(c.ok for c in checks if c.needed in (k, "every run")) for k in kinds}
 
 
 def clean_up() -> list[str]:
@@ -131,29 +139,28 @@ def clean_up() -> list[str]:
 
 def examine() -> list[DoctorCheck]:
     """Look at everything."""
-    virtual = virtual_time_checks()
     return [
-        _root(needed=not all(check.ok for check in virtual)),
-        *(_on_path(f"command {tool}", tool, True, SETUP) for tool in preflight.TOOLS),
-        *(_built(name, path) for name, path in PROGRAMS.items()),
         _artefact(),
-        _native(),
-        _ccas(),
+        *virtual_time_checks(),
+        _root(),
+        *(_on_path(f"command {tool}", tool, "real time", SETUP) for tool in preflight.TOOLS),
+        *(_built(name, path) for name, path in PROGRAMS.items()),
         _huge_pages(),
         _cores(),
+        _native(),
+        _ccas(),
         _af_xdp(),
         *ebpf_checks(),
-        *virtual,
         *p4_checks(),
         *(
-            _on_path(program, program, False, f"{what} is skipped; {TEST_PACKAGES}")
+            _on_path(program, program, "", f"{what} is skipped; {TEST_PACKAGES}")
             for program, what in FOR_TESTS.items()
         ),
         _leftovers(),
     ]
 
 
-def _on_path(name: str, program: str, needed: bool, remedy: str) -> DoctorCheck:
+def _on_path(name: str, program: str, needed: NeededFor, remedy: str) -> DoctorCheck:
     """A program that is to be on PATH."""
     place = shutil.which(program)
     return DoctorCheck(name, place is not None, place or "not found", needed, remedy)
@@ -162,31 +169,31 @@ def _on_path(name: str, program: str, needed: bool, remedy: str) -> DoctorCheck:
 def _built(name: str, path: Path) -> DoctorCheck:
     """A program that `make build` makes."""
     there = path.is_file()
-    return DoctorCheck(name, there, str(path) if there else "not built", True, "run `make build`")
+    detail = str(path) if there else "not built"
+    return DoctorCheck(name, there, detail, "real time", "run `make build`")
 
 
-def _usable(name: str, look: Callable[[], str], without: str) -> DoctorCheck:
+def _usable(name: str, look: Callable[[], str], needed: NeededFor, without: str) -> DoctorCheck:
     """What a look has found, or what is skipped without it and the remedy that its error names."""
     try:
-        return DoctorCheck(name, True, look(), False, "")
+        return DoctorCheck(name, True, look(), needed, "")
     except NashbedError as error:
-        return DoctorCheck(name, False, "not usable", False, f"{without}: {error.message}")
+        return DoctorCheck(name, False, "not usable", needed, f"{without}{error.message}")
 
 
-def _root(needed: bool) -> DoctorCheck:
+def _root() -> DoctorCheck:
     root = os.geteuid() == 0
     detail = "yes" if root else f"user {os.geteuid()}"
     remedy = "runs in real time need root: use sudo (virtual time, validate, plan, replay do not)"
-    return DoctorCheck("root", root, detail, needed, remedy)
+    return DoctorCheck("root", root, detail, "real time", remedy)
 
 
 def _artefact() -> DoctorCheck:
     try:
-        return DoctorCheck("P4 program", True, str(spec()), True, "")
+        return DoctorCheck("P4 program", True, str(spec()), "every run", "")
     except NashbedError as error:
-        return DoctorCheck(
-            "P4 program", False, error.message, True, "restore it from git, or run `make p4`"
-        )
+        remedy = "restore it from git, or run `make p4`"
+        return DoctorCheck("P4 program", False, error.message, "every run", remedy)
 
 
 def _native() -> DoctorCheck:
@@ -195,31 +202,32 @@ def _native() -> DoctorCheck:
     try:
         runs_as, why = p4_runs_as(built(DATAPLANE), spec())
     except NashbedError as error:
-        return DoctorCheck(name, False, error.message, False, remedy)
+        return DoctorCheck(name, False, error.message, "", remedy)
     native = runs_as == "native"
-    return DoctorCheck(name, native, "yes" if native else why or "no", False, remedy)
+    return DoctorCheck(name, native, "yes" if native else why or "no", "", remedy)
 
 
 def _ccas() -> DoctorCheck:
     have = kernel_support.available_ccas()
     missing = [name for name in WANTED_CCAS if name not in have]
     remedy = f"scenarios with {', '.join(missing)} are refused; try e.g. `modprobe tcp_bbr`"
-    return DoctorCheck("congestion controls", not missing, ", ".join(have), False, remedy)
+    return DoctorCheck("congestion controls", not missing, ", ".join(have), "", remedy)
 
 
 def _huge_pages() -> DoctorCheck:
     pages, size = preflight.free_huge_pages()
-    testbed = load_testbed(DEFAULT_TESTBED).model
+    testbed = load_testbed(REAL_TIME_TESTBED).model
     enough = pages * size >= testbed.dataplane.memory.bytes
     detail = f"{pages} free of {size >> 20} MiB each"
+    needed: NeededFor = "real time" if testbed.dataplane.huge_pages else ""
     remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
-    return DoctorCheck("huge pages", enough, detail, testbed.dataplane.huge_pages, remedy)
+    return DoctorCheck("huge pages", enough, detail, needed, remedy)
 
 
 def _cores() -> DoctorCheck:
     cores = os.cpu_count() or 1
     remedy = "the packet loop needs a core of its own: with only one, departures are late"
-    return DoctorCheck("cores", cores >= 2, str(cores), True, remedy)
+    return DoctorCheck("cores", cores >= 2, str(cores), "real time", remedy)
 
 
 def _af_xdp() -> DoctorCheck:
@@ -229,7 +237,7 @@ def _af_xdp() -> DoctorCheck:
     except OSError:
         there = False
     remedy = "use configs/testbeds/af_packet.yaml or configs/testbeds/tap.yaml"
-    return DoctorCheck("AF_XDP", there, "usable" if there else "not usable", False, remedy)
+    return DoctorCheck("AF_XDP", there, "usable" if there else "not usable", "", remedy)
 
 
 def _leftovers() -> DoctorCheck:
@@ -242,7 +250,7 @@ def _leftovers() -> DoctorCheck:
     remedy = (
         "run `nashbed doctor --clean`" if dead else f"run `ip netns del {' '.join(foreign[:1])}`"
     )
-    return DoctorCheck("left by killed runs", not (dead or foreign), detail, False, remedy)
+    return DoctorCheck("left by killed runs", not (dead or foreign), detail, "", remedy)
 
 
 def _unfinished() -> list[Path]:
@@ -271,16 +279,16 @@ def compiler(program: str, output: str) -> DoctorCheck:
     tool = find_tool(program)
     if tool is None:
         remedy = f"`make p4` cannot recompile p4src/{output}, which is committed; p4c: {P4C}"
-        return DoctorCheck(program, False, "not found", False, remedy)
+        return DoctorCheck(program, False, "not found", "", remedy)
     detail = f"{tool.path}, release {tool.release or 'unknown'} ({tool.commit or 'no commit'})"
     made_by = compiled_by(P4SRC / output)
     if tool.commit and tool.commit == made_by:
-        return DoctorCheck(program, True, detail, False, "")
+        return DoctorCheck(program, True, detail, "", "")
     remedy = (
         f"p4src/{output} was compiled by another release ({made_by or 'unknown'}): `make p4` "
         "may change it, and the test that recompiles it is skipped"
     )
-    return DoctorCheck(program, False, detail, False, remedy)
+    return DoctorCheck(program, False, detail, "", remedy)
 
 
 def simple_switch() -> DoctorCheck:
@@ -289,12 +297,12 @@ def simple_switch() -> DoctorCheck:
     tool = find_tool(SWITCH)
     if tool is None:
         remedy = f"{skipped}; install package p4lang-bmv2, or build {BMV2}"
-        return DoctorCheck(SWITCH, False, "not found", False, remedy)
+        return DoctorCheck(SWITCH, False, "not found", "", remedy)
     try:
         load_bindings(SWITCH)
     except NashbedError as error:
-        return DoctorCheck(SWITCH, False, f"{tool.path}, without its client", False, error.message)
-    return DoctorCheck(SWITCH, True, f"{tool.path}, release {tool.release or 'unknown'}", False, "")
+        return DoctorCheck(SWITCH, False, f"{tool.path}, without its client", "", error.message)
+    return DoctorCheck(SWITCH, True, f"{tool.path}, release {tool.release or 'unknown'}", "", "")
 
 
 def ebpf_checks() -> list[DoctorCheck]:
@@ -310,7 +318,7 @@ def ebpf_checks() -> list[DoctorCheck]:
         "trial load": (_trial_load, NO_EBPF),
     }
     return [
-        _usable(f"congestion controls of eBPF: {name}", look, without)
+        _usable(f"congestion controls of eBPF: {name}", look, "", f"{without}: ")
         for name, (look, without) in looks.items()
     ]
 
@@ -339,12 +347,12 @@ def _trial_load() -> str:
 def virtual_time_checks() -> list[DoctorCheck]:
     """Whether trials in virtual time can run: they need all of it."""
     looks = {
-        "kernel": _kernels,
+        "kernel of guests": _kernels,
         "guest's programs": _programs,
         "guests' memory": _memory,
         "ptrace": _tracing,
     }
-    return [_usable(f"virtual time: {name}", look, NO_VIRTUAL) for name, look in looks.items()]
+    return [_usable(name, look, "virtual time", "") for name, look in looks.items()]
 
 
 def _kernels() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.strategy import CcaInFile
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
-from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED
 from nashbed.controlplane.store.staging import scratch_folder
 from ruamel.yaml import YAML
 
@@ -90,14 +89,13 @@ def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
     """Read a testbed.
 
     Args:
-        what: A file, a shipped one's name (`virtual`), a mapping, an object, or None: the one that
-            suits this user, `embedded` for root, else `virtual`.
+        what: A file, a shipped one's name (`virtual`), a mapping, an object, or None: `virtual`.
 
     Raises:
         ConfigError: One line for each mistake.
     """
     if what is None:
-        return load_testbed(usual_testbed())
+        return load_testbed(DEFAULT_TESTBED)
     if isinstance(what, Loaded):
         return what
     if isinstance(what, Testbed):
@@ -154,11 +152,6 @@ def find_testbed(name: str | Path) -> Path:
             f"{', '.join(known)}, or a path"
         )
     return path
-
-
-def usual_testbed() -> Path:
-    """The testbed file that this user can run on."""
-    return DEFAULT_TESTBED if os.geteuid() == 0 else VIRTUAL_TESTBED
 
 
 def shipped(kind: str) -> dict[str, str]:

@@ -65,7 +65,7 @@ def competition(  # noqa: PLR0913 - each is a part of the question
         base_rtt: Base RTT of all flows, e.g. 40ms.
         buffer: Drop-tail buffer: 5bdp, 1MB.
         flows: Flows in all.
-        second_flows: How many of them run the other congestion control.
+        second_flows: How many of them run the other one; who is asked for shares must be told.
         second: The congestion control beside CUBIC, e.g. bbr3, copa.
         duration: How long they compete.
         warmup: Time at the beginning that does not count.
@@ -104,6 +104,13 @@ def competition(  # noqa: PLR0913 - each is a part of the question
     return game.started(Starts(first_s, second_s, 0.1), warmup_s).limited(most)
 
 
+def _mix(**question: Any) -> Competition:
+    """One mix, as `competition` has it: without BBR flows there is nothing to share."""
+    if "second_flows" not in question:
+        raise ConfigError("second_flows: is missing; say how many of the flows run the other CCA")
+    return competition(**question)
+
+
 @dataclass(frozen=True)
 class AskedModel:
     """A model to ask.
@@ -138,7 +145,7 @@ class AskedModel:
         Raises:
             ConfigError: The question makes no sense.
         """
-        asked = competition(**question) if game is None else game
+        asked = _mix(**question) if game is None else game
         return self._model(asked, k, unvalidated).predict(asked)
 
     def share(self, game: Competition | None = None, **question: Any) -> float | None:
@@ -202,7 +209,8 @@ def predictions(
     Raises:
         ConfigError: The question makes no sense, or there is no such model.
     """
-    asked = competition(**question) if game is None else game
+    read = competition if every_mix else _mix
+    asked = read(**question) if game is None else game
     chosen = chosen_models(names, k, asked.second.cca, unvalidated)
     return answers.predictions(asked, every_mix, chosen, on_step, k)
 

@@ -14,7 +14,6 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
 from nashbed.controlplane.machine.host.preflight import require_disk
 from nashbed.controlplane.machine.host.runs import OnWait
-from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
 from nashbed.controlplane.machine.sessions import check_host
 from nashbed.controlplane.plan.estimates import resources_of
 from nashbed.controlplane.run.active_run import (
@@ -238,7 +237,7 @@ def start(
 
     Args:
         scenario: See `read_scenario`.
-        testbed: See `read_testbed`; None: with `on`, the virtual one.
+        testbed: See `read_testbed`.
         out: Folder that run directories go into.
         on: A cluster: `local:N`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `ssh:HOSTS.txt` or a
             cluster file; None: as the testbed says, else this machine.
@@ -251,7 +250,7 @@ def start(
         NashbedError: It cannot be run; why.
     """
     loaded = read_scenario(scenario)
-    bed = read_testbed(VIRTUAL_TESTBED if testbed is None and on is not None else testbed)
+    bed = read_testbed(testbed)
     folder = Path(out)
     with ExitStack() as held:
         place = _cluster(held, on, private_network, bed, say)
@@ -386,6 +385,6 @@ def _require_planned_here(active: ActiveRun) -> None:
 
 def _remarks(active: ActiveRun) -> tuple[str, ...]:
     certificate = active.manifest.certificate
-    doubts = certificate.detail if certificate and certificate.state != "certified" else ""
+    doubts = certificate.doubt if certificate else ""
     again = tuple(f"{line}; the trial is run again" for line in active.damaged)
     return (*again, *(line for line in (doubts, active.plan.memory_short) if line))

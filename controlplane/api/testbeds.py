@@ -19,7 +19,7 @@ from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.target import Capabilities
-from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.testbed import Capacity, Testbed
 from nashbed.controlplane.contract.units import Duration, Rate
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.run.standing import certificate_path
@@ -129,12 +129,12 @@ def _capacities(testbed: Testbed, say: Say) -> Capacities | None:
 
 
 def targets() -> list[Capabilities]:
-    """What each target can do on the first of the shipped testbeds that has it.
+    """What each target can do for one bottleneck on the first shipped testbed that has it.
 
     Whether arrivals are stamped is a matter of the ports: it says so where any testbed does it.
     """
     beds = [load_testbed(path).model for path in sorted((CONFIGS / "testbeds").glob("*.yaml"))]
-    found = [capabilities_of(bed) for bed in beds if bed.target in TARGETS]
+    found = [capabilities_of(_alone(bed)) for bed in beds if bed.target in TARGETS]
     first = {each.target: each for each in reversed(found)}
     stamping = {each.target for each in found if each.arrival_stamps}
     return [
@@ -142,3 +142,8 @@ def targets() -> list[Capabilities]:
         for name in TARGETS
         if name in first
     ]
+
+
+def _alone(bed: Testbed) -> Testbed:
+    """A testbed with one lane: some targets share what they have between lanes."""
+    return bed.model_copy(update={"capacity": Capacity(rate=bed.capacity.rate, lanes=1)})

@@ -24,6 +24,9 @@ from ..contract.errors import (
 )
 from .streams import Stream, open_streams
 
+ADMINISTRATORS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Folders that Debian has on root's PATH alone, with `ip`, `tc` and `sysctl` in them."""
+
 
 def main() -> NoReturn:
     """Run the command line and exit."""
@@ -31,9 +34,16 @@ def main() -> NoReturn:
         signal.signal(number, _stop_once)
     # Whoever writes to what root runs is root; a group may share what its members make.
     os.umask(os.umask(0o077) | (0o022 if os.geteuid() == 0 else 0o002))
+    os.environ["PATH"] = with_administrators(os.environ.get("PATH", os.defpath))
     output = open_streams()
     code = run(sys.argv[1:])
     sys.exit(_told(output, code))
+
+
+def with_administrators(path: str) -> str:
+    """A PATH, and behind it the folders of the administrators' programs that it lacks."""
+    have = path.split(os.pathsep)
+    return os.pathsep.join([*have, *(each for each in ADMINISTRATORS if each not in have)])
 
 
 def run(args: Sequence[str]) -> int:

@@ -22,7 +22,7 @@ OptionalTestbed = Annotated[
     typer.Option(
         "--testbed",
         help="Testbed file, or the name of one in configs/testbeds/.",
-        show_default="embedded; virtual without root",
+        show_default="virtual",
     ),
 ]
 TestbedName = Annotated[

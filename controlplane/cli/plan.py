@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Annotated
 
 import typer
+from nashbed.files import read_testbed
 from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
@@ -16,7 +17,6 @@ from ..contract.units import Duration, Rate, Size, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import Answer, app
-from .where import choose_testbed
 
 
 class PlanAnswer(Plan):
@@ -50,7 +50,7 @@ class PlanAnswer(Plan):
 )
 def validate(plan: Call) -> Answer:
     """Check a scenario and a testbed file; touches nothing."""
-    bed = choose_testbed(plan.given)
+    bed = read_testbed(plan.given.get("testbed"))
     planned, scenario = plan(testbed=bed), plan.given["scenario"]
     trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
@@ -75,7 +75,7 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
+    found = preview(lengths=not no_model)
     said = PlanAnswer(
         **dict(found.plan),
         certificate=found.certificate,

@@ -13,7 +13,6 @@ from .console import question_display, say
 from .options import Answer, app
 from .progress import make_display
 from .result_text import result_text, run_answer
-from .where import choose_testbed
 
 if TYPE_CHECKING:
     from nashbed.running import RunInProgress
@@ -36,8 +35,7 @@ def run(start: Call, no_report: NoReport = False) -> Answer:
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
     """
-    running = start(testbed=choose_testbed(start.given))
-    return _finish(running, no_report)
+    return _finish(start(), no_report)
 
 
 @command(

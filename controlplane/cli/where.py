@@ -1,36 +1,19 @@
-"""Where trials run, for several commands: which testbed, and on this machine once it is free."""
+"""Where trials run, for several commands: on this machine once it is free."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import typer
 from nashbed import place
-from nashbed.files import Loaded, read_testbed
 from nashbed.place import OnWait, RunState
 from rich.console import Console
 
 from ..contract.testbed import Testbed
-from .console import duration_text, say
-
-
-def choose_testbed(given: Mapping[str, Any]) -> Loaded[Testbed]:
-    """The testbed that was asked for, or else the one that suits who runs trials, and where.
-
-    Args:
-        given: What `testbed` and `on` are, if they were given.
-    """
-    name = given.get("testbed")
-    if name is None and "on" in given:
-        return read_testbed("virtual")
-    chosen = read_testbed(name)
-    if name is None and chosen.model.is_virtual:
-        say("not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)")
-    return chosen
+from .console import duration_text
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from .model import ContractModel, JsonObject
 from .testbed import Capacity
-from .trial import CertificateState, Gate
+from .trial import BELIEVED, CertificateState, Gate
 
 CERTIFICATE_FORMAT: Final = 1
 
@@ -206,8 +206,8 @@ class Standing(ContractModel):
     """What a testbed's certificate is worth for a run.
 
     Attributes:
-        state: `certified`; `failed`: a check did not pass; `expired`: something has changed
-            since; `none`: the testbed was never calibrated.
+        state: `certified`; `exact`: in virtual time, which needs no calibration; `failed`: a check
+            did not pass; `expired`: something has changed since; `none`: never calibrated.
         detail: One line for a person.
         digest: SHA-256 of the certificate; empty without one.
         age_s: Age of the certificate in s; null without one.
@@ -223,3 +223,8 @@ class Standing(ContractModel):
     dataplane_version: str = ""
     artefact_digest: str = ""
     capacity: Capacity | None = None
+
+    @property
+    def doubt(self) -> str:
+        """Why the testbed is not to be believed, in one line; empty: it is."""
+        return "" if self.state in BELIEVED else self.detail

@@ -156,6 +156,7 @@ class Capabilities(ContractModel):
         verified_on: What the target has run on so far, for a person; no hardware unless it says so.
         traffic_manager: What queues and shapes, for a person.
         limit_detail: How exact a limit is, for a person.
+        queues_detail: What several queues take, for a person.
     """
 
     target: str
@@ -179,6 +180,7 @@ class Capabilities(ContractModel):
     verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""
+    queues_detail: str = ""
 
     def names(self, field: str) -> tuple[str, ...]:
         """The values that a field of a lane can have."""

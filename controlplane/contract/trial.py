@@ -17,8 +17,10 @@ from .units import bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
 """What of a socket can hold a flow back."""
-CertificateState = Literal["certified", "failed", "expired", "none"]
+CertificateState = Literal["certified", "exact", "failed", "expired", "none"]
 """What a testbed's certificate is worth; see `contract.certificate.Standing`."""
+BELIEVED: Final = frozenset[CertificateState](("certified", "exact"))
+"""Those that leave no doubt about a testbed."""
 TRIAL_FORMAT: Final = 2
 FAILURES_FORMAT: Final = 1
 Kind = tuple[int, str]

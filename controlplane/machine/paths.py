@@ -46,8 +46,8 @@ P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 MEASURED = ROOT / "controlplane" / "bench" / "measured.json"
 """The speed that the documents tell."""
-DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
-VIRTUAL_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+DEFAULT_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+REAL_TIME_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 PUBLISHED_EQUILIBRIA = (
     CONFIGS / "scenarios" / "srivastava2023" / "published" / "fabric_equilibria.csv"
 )
@@ -60,7 +60,7 @@ def guest_configuration() -> Path:
     if not GUEST_CONFIGURATION.is_file():
         raise PrerequisiteError(
             f"{GUEST_CONFIGURATION}: missing; restore it from git, or, of a wheel: virtual time "
-            "needs a kernel, `pip install nashbed-kernel`"
+            "needs a kernel, `pip install nashbed_kernel-*.whl`"
         )
     return GUEST_CONFIGURATION
 

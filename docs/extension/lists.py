@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from markdown import code, table
 from nashbed.analysis.metrics import METRICS
-from nashbed.controlplane.cli.targets import capability_table, evidence_table
+from nashbed.controlplane.cli.targets import EVIDENCE_COLUMNS, capability_rows, evidence_cells
 from nashbed.controlplane.contract.errors import EXIT_CODES
+from nashbed.testbeds import EVIDENCE
 from nashbed.testbeds import targets as shipped_targets
 
 
@@ -25,17 +26,13 @@ def metrics() -> str:
 
 def targets() -> str:
     """What each target can do, a column for each target."""
-    head, _, *rows = (
-        [cell.strip() for cell in line.strip("| ").split(" | ")]
-        for line in capability_table(shipped_targets()).splitlines()
-    )
-    columns = [list(column) for column in zip(head, *rows, strict=True)]
-    return table(columns[0], columns[1:])
+    (what, *names), *rows = capability_rows(shipped_targets())
+    return table((what, *map(code, names)), rows)
 
 
 def evidence() -> str:
     """What each claim has met."""
-    return evidence_table()
+    return table(EVIDENCE_COLUMNS, map(evidence_cells, EVIDENCE))
 
 
 def exit_codes() -> str:

@@ -109,11 +109,12 @@ class Nashbed:
 
     def run(self, scenario: Path, testbed: str = "embedded") -> Path:
         """Run a scenario to its end, whether its trials are valid or not; its run directory."""
-        out = self.call(
-            "run", str(scenario), "--testbed", str(self.testbed(testbed)), "--out",
-            str(self.results), "--no-report", "--json",
-        )  # fmt: skip
-        return Path(json.loads(out)["run_dir"])
+        return Path(json.loads(self.call(*self.run_words(scenario, testbed), "--json"))["run_dir"])
+
+    def run_words(self, scenario: Path, testbed: str = "embedded") -> list[str]:
+        """How a run without a report is written."""
+        bed = str(self.testbed(testbed))
+        return ["run", str(scenario), "--testbed", bed, "--out", str(self.results), "--no-report"]
 
     @property
     def results(self) -> Path:

@@ -80,7 +80,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
 def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
     backlog = MAX_BACKLOG.read_text()
     path = nashbed.scenario(WIDE_GATES, duration="2s")
-    process = nashbed.start("run", str(path), "--out", str(nashbed.results), "--no-report")
+    process = nashbed.start(*nashbed.run_words(path))
     wait_for(lambda: sealed(nashbed) > 0, process)
     process.kill()
     process.communicate()
@@ -120,7 +120,7 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
     wait_for(lambda: bool(nashbed.run_dirs()) and (STATE / state(nashbed)).exists(), process)
     other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
-    err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
+    err = other.call(*other.run_words(other.scenario()), code=4)
     assert f"another run (pid {process.pid}" in err
     assert "--wait waits for it" in err
     process.send_signal(signal.SIGINT)

@@ -43,6 +43,21 @@ def test_its_inputs_are_what_its_steps_read() -> None:
     assert all("inputs." not in step.get("run", "") for step in action["runs"]["steps"])
 
 
+def test_no_package_index_is_asked_for_nashbed(steps: dict[str, str], place: Path) -> None:
+    python = place / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\nmkdir -p $3/bin; ln -s /bin/echo $3/bin/pip\n")
+    python.chmod(0o755)
+    (place / "nashbed").unlink()
+    path = f"{python.parent}:{os.environ['PATH']}"
+    for name in ("nashbed-1-any.whl", "nashbed_kernel-1-any.whl"):
+        (place / name).touch()
+    done = carry_out(steps["install nashbed"], place, PATH=path, WHEELS="*.whl")
+    assert done.stdout == "install --quiet nashbed-1-any.whl nashbed_kernel-1-any.whl\n"
+    inputs = YAML(typ="safe").load(ACTION / "action.yml")["inputs"]
+    assert inputs["wheels"] == {"description": inputs["wheels"]["description"], "required": True}
+
+
 @pytest.mark.slow
 def test_a_congestion_control_is_checked(steps: dict[str, str], place: Path) -> None:
     command = steps["check the congestion control"]

@@ -21,7 +21,7 @@ from nashbed.controlplane.contract.target import (
 from nashbed.controlplane.lane.lab import Lab, open_lab
 from nashbed.controlplane.machine.host.local_session import LocalSession
 from nashbed.controlplane.machine.host.session import SessionRequest
-from nashbed.controlplane.machine.paths import DEFAULT_TESTBED, spec
+from nashbed.controlplane.machine.paths import REAL_TIME_TESTBED, spec
 from tests.e2e.conftest import Nashbed, only_valid
 from tests.support.programs import needs_program
 
@@ -63,7 +63,7 @@ RTTS_MS = (5, 40)
 
 @pytest.fixture
 def idle_lab(tmp_path: Path) -> Iterator[Lab]:
-    testbed = load_testbed(DEFAULT_TESTBED).model
+    testbed = load_testbed(REAL_TIME_TESTBED).model
     lanes = len(RTTS_MS)
     request = SessionRequest("e2e0", tmp_path, testbed, lanes, groups=1, window_bytes=10**6)
     session = LocalSession(request)

@@ -79,7 +79,7 @@ def finish(process: subprocess.Popen[str]) -> None:
 def run_with_stops(nashbed: Nashbed, scenario: Path) -> Path:
     """A run whose data plane is stopped now and then; its directory."""
     others = set(nashbed.results.glob("*/manifest.json"))
-    process = nashbed.start("run", str(scenario), "--out", str(nashbed.results), "--no-report")
+    process = nashbed.start(*nashbed.run_words(scenario))
     stopper = Stopper(dataplane_pid(nashbed, others))
     stopper.start()
     try:
@@ -168,7 +168,7 @@ def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
 @needs_program("clang")  # which makes the thief
 def test_a_stolen_core_of_the_flows_is_seen_and_refused(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", mixes="[2]", attempts=1, **{**USUAL, "buffer": "1bdp"})
-    process = nashbed.start("run", str(scenario), "--out", str(nashbed.results), "--no-report")
+    process = nashbed.start(*nashbed.run_words(scenario))
     with stolen_cores([FLOWS_CORE], hold_ms=300, every_s=1.0):
         process.communicate(timeout=200)
     found = records(nashbed.run_dirs()[-1])

@@ -82,6 +82,7 @@ QUICKSTART = (
 
 STEPS = {
     "run": Step("make run", "root", 30 * 60, "trials"),
+    "real-run": Step("make run TESTBED=configs/testbeds/embedded.yaml", "root", 30 * 60, "trials"),
     "user-run": Step("make run", USER, 40 * 60, "trials"),
     "test": Step("make test", "root", 75 * 60, "tests"),
     "long": Step("make test-long", "root", 150 * 60, "tests"),

@@ -228,7 +228,7 @@ def _none_built(wanted: str) -> str:
 def make_command(release: str) -> str:
     """The command that brings a release; packages are named after its first two numbers."""
     if not UML.is_dir():
-        return "pip install nashbed-kernel"
+        return "pip install nashbed_kernel-*.whl"
     number = ".".join(map(str, release_numbers(release)[:2]))
     if IS_INSTALLED:
         return f"nashbed kernel build {number}".rstrip()
@@ -263,5 +263,5 @@ def _to_be_built_again(kernel: GuestKernel, path: Path, problem: str) -> str:
 
 def _remedy(kernel: GuestKernel) -> str:
     if not UML.is_dir():
-        return "run `pip install --force-reinstall nashbed-kernel`"
+        return "run `pip install --force-reinstall nashbed_kernel-*.whl`"
     return f"run `{make_command(kernel.release)}`, which builds it again"

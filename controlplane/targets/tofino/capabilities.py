@@ -215,6 +215,7 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         verified_on="no hardware yet: it compiles and assembles, and has run on a fake only",
         traffic_manager=f"the chip's ({settings.chip})",
         limit_detail=f"whole cells of {chip.cell_bytes} B",
+        queues_detail="one bottleneck has the port alone (capacity.lanes: 1)",
     )
 
 

@@ -44,9 +44,9 @@ def test_aggregates_of_a_mix_by_buffer() -> None:
 
 
 def test_one_against_one_has_a_fair_share() -> None:
-    assert mix({})["fair share of the rate"].at == 50
+    assert mix({})["fair share, as goodput"].at == pytest.approx(50 * 1448 / 1514)
     uneven = mix({"flows": [{"name": "main", "count": 3, "base_rtt": "40ms"}]})
-    assert "fair share of the rate" not in uneven.labels
+    assert "fair share, as goodput" not in uneven.labels
 
 
 def test_models_are_drawn_as_goodput() -> None:

@@ -44,7 +44,8 @@ def test_rows() -> None:
     rows = pytest.approx([-APART, 1 - APART])
     assert points(rates["1 cubic (n = 1 trial)"]) == (rows, pytest.approx([40, 60]))
     assert rates["1 bbr (n = 1 trial)"].y == pytest.approx([60, 40])
-    assert (rates["fair share of the rate"].at, rates["fair share of the rate"].upright) == (50, 1)
+    assert rates["fair share, as goodput"].upright
+    assert rates["fair share, as goodput"].at == pytest.approx(50 * 1448 / 1514)
     assert points(delays["mean delay"]) == ([0, 1], pytest.approx([20, 20]))
     assert losses["lost"].y == pytest.approx([1, 1])
     # Drop-tail marks nothing, and says nothing of marks.

@@ -69,7 +69,7 @@ def test_a_line_for_each_strategy_where_it_has_flows_and_the_fair_share() -> Non
     # With one trial the band spans the slowest and the fastest flow: here they are alike.
     for band, line in zip(panel.of(Band)[:2], (cubic, bbr), strict=True):
         assert list(band.low) == list(band.high) == line.y
-    assert panel["fair share of the rate"].at == 25
+    assert panel["fair share, as goodput"].at == pytest.approx(25 * 1448 / 1514)
     assert (panel.x.title, panel.y.title) == ("flows running bbr, of 4", "Mbit/s per flow")
     assert (panel.x.low, panel.x.high, panel.y.low) == (-0.5, 4.5, 0)
 
@@ -207,7 +207,7 @@ def test_every_mix_as_a_share_of_the_link() -> None:
 @pytest.mark.slow
 def test_fair_share_and_equilibria() -> None:
     for panel, best in zip(panels(by_buffer({})), BEST.values(), strict=True):
-        assert points(panel["fair share of the rate"]) == ([0, 10], [0, 100])
+        assert points(panel["fair share, as goodput"]) == ([0, 10], [0, 100 * 1448 / 1514])
         assert panel["equilibrium of the means"].at == int(best)
         # The lead is 0.1 (best - k) Mbit/s: it ends at `best` itself. A straight lead times
         # k (10 - k) is no parabola, which ten flows show.
@@ -241,7 +241,7 @@ def test_published_mixes_and_equilibria() -> None:
     assert plot is not None
     assert legend_of(draw(plot)) == [
         MEASURED, "mixes", "where the lead ends, 95 %", "equilibrium of the means", "settles",
-        "fair share of the rate", "Fluid", "Closed form", "Ware",
+        "fair share, as goodput", "Fluid", "Closed form", "Ware",
         "Mishra 2022's bounds",
     ]  # fmt: skip
 

@@ -70,7 +70,7 @@ def test_a_matrix_needs_every_pair() -> None:
 def test_lines_against_the_first() -> None:
     run = measures()
     above, below = panels(draw_pair_lines(run, run.run.settings[0]))
-    assert [label.split()[0] for label in above.labels] == ["bbr", "copa"]
+    assert [label.split()[0] for label in above.labels] == ["bbr", "copa", "fair"]
     bbr, beside = above[above.labels[0]], below[below.labels[1]]
     assert (bbr.x, bbr.y[0]) == (list(range(1, 11)), pytest.approx(12.0))
     assert bbr.look["color"] == colour_of("bbr", NAMES)

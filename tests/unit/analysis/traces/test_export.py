@@ -63,6 +63,15 @@ def test_a_window_has_what_arrived_in_it(run_path: Path, tmp_path: Path) -> None
     assert sum(made.counts.values()) == wanted.sum() > 0
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_nothing_behind_the_end_of_a_trial(run_path: Path, form: str, tmp_path: Path) -> None:
+    lasts = open_run(run_path).valid_trials[0].record.duration_ns / 1e9
+    said = f"{VALID}: what is from 99 s to the end of a trial of {lasts:g} s has nothing to export"
+    with pytest.raises(nb.RunError, match=said):
+        nb.open_run(run_path).export_trial(None, form, tmp_path / "one", begin_s=99)
+    assert list(tmp_path.iterdir()) == []
+
+
 REFUSED = (
     (["--format", "pcap"], "export format 'pcap' is unknown; there are csv, parquet, perfetto"),
     (["--trial", "b1bdp-k09-r0-a0"], "has no trial 'b1bdp-k09-r0-a0'; there are"),

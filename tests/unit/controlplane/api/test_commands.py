@@ -52,7 +52,7 @@ def test_models_are_asked_together_and_held_against_a_run(whole_run: Path) -> No
     assert alone.predictions[0].bbr_share == nb.models.ware.share(**question, second_flows=2)
     assert nb.models.errors(whole_run, ["closed-form"]).mixes > 0
     with pytest.raises(nb.ConfigError, match="cardwell"):
-        nb.models.predictions(names=["cardwell"], **question)
+        nb.models.predictions(names=["cardwell"], every_mix=True, **question)
 
 
 def test_testbeds_say_what_they_are_asked_wrongly(tmp_path: Path) -> None:

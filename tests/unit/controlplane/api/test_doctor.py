@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from nashbed import doctor
+from nashbed.controlplane.cli.doctor import doctor_text
+from nashbed.controlplane.cli.main import with_administrators
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.c_files import kernel_support
 from nashbed.controlplane.machine.c_files.objects import CObject
@@ -19,7 +21,16 @@ from nashbed.controlplane.machine.host.runs import RunState
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.paths import P4SRC
 from nashbed.controlplane.targets.bmv2 import runtime
-from nashbed.doctor import compiler, ebpf_checks, examine, simple_switch, virtual_time_checks
+from nashbed.doctor import (
+    DoctorCheck,
+    NeededFor,
+    compiler,
+    ebpf_checks,
+    examine,
+    ready,
+    simple_switch,
+    virtual_time_checks,
+)
 
 SPEC = "dpdk/bottleneck.spec"
 KERNELS = [
@@ -177,7 +188,7 @@ def fails(message: str) -> Callable[..., None]:
 
 
 @pytest.fixture
-def ready(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def ready_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine with everything that guests need."""
     monkeypatch.setattr(doctor, "built_kernels", lambda: KERNELS)
     monkeypatch.setattr(doctor, "built", lambda path: path)
@@ -186,7 +197,7 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_all_is_here(ready: pytest.MonkeyPatch) -> None:
+def test_all_is_here(ready_machine: pytest.MonkeyPatch) -> None:
     kernel, programs, memory, tracing = virtual_time_checks()
     assert all(check.ok for check in (kernel, programs, memory, tracing))
     assert kernel.detail == "6.1.176 (linux-source-6.1), 6.12.90 (linux-source-6.12)"
@@ -199,28 +210,59 @@ def test_all_is_here(ready: pytest.MonkeyPatch) -> None:
     [(0, "find_kernel"), (1, "built"), (2, "require_memory"), (3, "require_tracing")],
 )
 def test_what_is_missing_is_named_with_its_remedy(
-    ready: pytest.MonkeyPatch, number: int, name: str
+    ready_machine: pytest.MonkeyPatch, number: int, name: str
 ) -> None:
-    ready.setattr(doctor, name, fails("x: odd; run y"))
+    ready_machine.setattr(doctor, name, fails("x: odd; run y"))
     checks = virtual_time_checks()
     assert [check.ok for check in checks] == [at != number for at in range(4)]
-    assert checks[number].remedy == "testbed virtual cannot be used: x: odd; run y"
+    assert checks[number].remedy == "x: odd; run y"
 
 
-def test_no_kernel_is_built(ready: pytest.MonkeyPatch) -> None:
-    ready.setattr(doctor, "built_kernels", list)
+def test_no_kernel_is_built(ready_machine: pytest.MonkeyPatch) -> None:
+    ready_machine.setattr(doctor, "built_kernels", list)
     assert "run `make virtual`" in virtual_time_checks()[0].remedy
 
 
-def test_root_is_needed_where_time_cannot_be_virtual(ready: pytest.MonkeyPatch) -> None:
-    ready.setattr(os, "geteuid", lambda: 1000)
+def test_virtual_and_real_time_are_judged_apart(ready_machine: pytest.MonkeyPatch) -> None:
+    ready_machine.setattr(os, "geteuid", lambda: 1000)
+    checks = examine()
+    assert "real time" in {check.needed for check in checks if not check.ok}
+    assert ready(checks) == {"virtual time": True, "real time": False}
+    ready_machine.setattr(doctor, "built_kernels", list)
+    assert ready(examine()) == {"virtual time": False, "real time": False}
 
-    def root_is_needed() -> bool:
-        return next(check.needed for check in examine() if check.name == "root")
 
-    assert not root_is_needed()
-    ready.setattr(doctor, "built_kernels", list)
-    assert root_is_needed()
+def test_what_every_run_needs_both_need() -> None:
+    needs: tuple[NeededFor, ...] = ("every run", "virtual time", "real time", "")
+    checks = [DoctorCheck("it", needed != "every run", "", needed, "") for needed in needs]
+    assert ready(checks) == {"virtual time": False, "real time": False}
+    assert ready(checks[1:]) == {"virtual time": True, "real time": True}
+
+
+def test_the_text_has_a_verdict_for_each() -> None:
+    checks = [
+        DoctorCheck("P4 program", True, "here", "every run", ""),
+        DoctorCheck("kernel of guests", True, "6.1", "virtual time", ""),
+        DoctorCheck("root", False, "user 1000", "real time", "use sudo"),
+        DoctorCheck("perf", False, "not found", "", "install it"),
+    ]
+    assert doctor_text(checks, ["a run"]).splitlines() == [
+        "cleaned up after a run",
+        "every run",
+        "  ok      P4 program: here",
+        "virtual time: ready",
+        "  ok      kernel of guests: 6.1",
+        "real time: not ready",
+        "  MISSING root: user 1000",
+        "          use sudo",
+        "not needed by every run",
+        "  skipped perf: not found",
+        "          install it",
+    ]
+
+
+def test_administrators_programs_are_found_without_their_folders_on_path() -> None:
+    assert with_administrators("/usr/bin:/sbin") == "/usr/bin:/sbin:/usr/local/sbin:/usr/sbin"
 
 
 def test_without_root_dead_sessions_are_removed(

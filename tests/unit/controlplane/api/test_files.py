@@ -11,7 +11,7 @@ from typing import Any
 import nashbed as nb
 import pytest
 from nashbed.controlplane.config import parse_scenario
-from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from nashbed.controlplane.machine.paths import CONFIGS
 
 SCENARIOS = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
 SHIPPED = [path for path in SCENARIOS if not path.stem.endswith("-short")]
@@ -101,8 +101,8 @@ def test_testbeds(monkeypatch: pytest.MonkeyPatch) -> None:
         loaded = nb.read_testbed(what)
         assert loaded.model == bed
         assert nb.read_testbed(loaded) is loaded
-    for user, usual in ((0, DEFAULT_TESTBED), (1000, VIRTUAL_TESTBED)):
+    for user in (0, 1000):
         monkeypatch.setattr("os.geteuid", lambda user=user: user)
-        assert nb.read_testbed(None).name == str(usual)
+        assert nb.read_testbed(None).name == str(CONFIGS / "testbeds" / "virtual.yaml")
     with pytest.raises(nb.ConfigError, match="no such file in configs/testbeds"):
         nb.read_testbed("nosuch")

@@ -61,4 +61,7 @@ def test_models_are_asked_in_the_quantities_of_a_scenario() -> None:
         ({"second": "reno"}, "reno"),
     ):
         with pytest.raises(nb.ConfigError, match=re.escape(says)):
-            nb.models.fluid.predict(**question | wrong)
+            nb.models.fluid.predict(**{"second_flows": 3} | question | wrong)
+    for ask in (nb.models.fluid.share, nb.models.predictions):
+        with pytest.raises(nb.ConfigError, match="second_flows: is missing"):
+            ask(**question)

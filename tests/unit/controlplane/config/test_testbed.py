@@ -7,7 +7,7 @@ from nashbed.controlplane.config import load_testbed, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.testbed import Guest, SwitchBmv2, SwitchTofino
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
+from nashbed.controlplane.machine.paths import DEFAULT_TESTBED
 from tests.unit.controlplane.conftest import TESTBED
 
 VETHS = "{senders: {driver: af_packet}, switch: {driver: af_xdp}, telemetry: {driver: af_packet}}"
@@ -154,7 +154,7 @@ def test_its_guests_may_be_chosen() -> None:
 
 
 def test_the_shipped_one_is_virtual() -> None:
-    assert load_testbed(VIRTUAL_TESTBED).model.is_virtual
+    assert load_testbed(DEFAULT_TESTBED).model.is_virtual
 
 
 @pytest.mark.parametrize(

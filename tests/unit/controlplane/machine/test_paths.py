@@ -27,5 +27,5 @@ def test_a_wheel_without_a_kernel_says_how_to_get_one(
 ) -> None:
     assert paths.guest_configuration().is_file()
     monkeypatch.setattr(paths, "GUEST_CONFIGURATION", tmp_path / "kernel.config")
-    with pytest.raises(PrerequisiteError, match="`pip install nashbed-kernel`"):
+    with pytest.raises(PrerequisiteError, match=r"`pip install nashbed_kernel-\*\.whl`"):
         paths.guest_configuration()

@@ -18,7 +18,7 @@ from nashbed.controlplane.contract.messages.dataplane import Hello
 from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, Capacity, Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.host import facts
-from nashbed.controlplane.machine.paths import CONFIGS, spec
+from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, spec
 from nashbed.controlplane.machine.process.clock import utc_now
 from nashbed.controlplane.run.standing import (
     ASSUMED,
@@ -86,8 +86,13 @@ def test_without_one_the_testbed_is_not_calibrated(bed: Loaded[Testbed]) -> None
     found = standing(bed)
     assert found.state == "none"
     assert (
-        found.detail == f"testbed fake is not calibrated: `nashbed calibrate {bed.name}` proves it"
+        found.doubt == f"testbed fake is not calibrated: `nashbed calibrate {bed.name}` proves it"
     )
+
+
+def test_virtual_time_needs_none() -> None:
+    found = standing(load_testbed(DEFAULT_TESTBED))
+    assert (found.state, found.doubt) == ("exact", "")
 
 
 def test_a_fresh_one_certifies(bed: Loaded[Testbed], certify: Certify) -> None:

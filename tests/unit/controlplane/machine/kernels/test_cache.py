@@ -80,7 +80,7 @@ def test_who_has_no_checkout_is_told_what_to_install(
     assert cache.make_command("") == "nashbed kernel build"
     assert cache.make_command("6.12.3") == "nashbed kernel build 6.12"
     monkeypatch.setattr(cache, "UML", tmp_path / "none")
-    with pytest.raises(HostError, match=r"is built: run `pip install nashbed-kernel`"):
+    with pytest.raises(HostError, match=r"is built: run `pip install nashbed_kernel-\*\.whl`"):
         find_kernel()
 
 
