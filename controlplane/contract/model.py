@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -41,6 +42,11 @@ class Needs:
     """
 
     refusal: str
+
+
+def formerly(old: str, new: str, default: Any = None) -> Any:
+    """A field whose key had another name in the version before, which is still read."""
+    return Field(default, validation_alias=AliasChoices(new, old))
 
 
 def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
