@@ -101,7 +101,7 @@ def matches(place: Place, setting: Setting) -> bool:
     return (
         (place.buffer is None or str(place.buffer) == setting.buffer_label)
         and (place.discipline is None or (place.discipline, None) == (setting.queue, several))
-        and (place.memory is None or _shares_by(setting, place.memory))
+        and (place.shared_buffer is None or _shares_by(setting, place.shared_buffer))
         and (place.rate is None or place.rate.bps == setting.rate_bps)
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)

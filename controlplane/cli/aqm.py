@@ -82,8 +82,8 @@ def list_text(disciplines: Sequence[ShippedDiscipline], memory: Sequence[Shipped
         "by name: discipline: codel; with parameters: discipline: {codel: {target: 1ms}};\n"
         "of your own: discipline: ./mine.c\n\n"
         f"{policies}"
-        "memory: {dynamic_threshold: {alpha: 1}}; memory: {static: [1MB, 200kB]}; of your own:\n"
-        "memory: {file: ./mine.c}, which nashbed aqm new mine --memory writes"
+        "shared_buffer: {dynamic_threshold: {alpha: 1}}; shared_buffer: {static: [1MB, 200kB]}; of "
+        "your own:\nshared_buffer: {file: ./mine.c}, which nashbed aqm new mine --memory writes"
     )
 
 

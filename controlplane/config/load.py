@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 
 from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
@@ -20,8 +21,9 @@ from ..contract.scenario import Scenario
 from ..contract.sweep import UserUtility
 from ..contract.testbed import Testbed
 from .named_files import FindFile, NamedFiles
-from .strict_yaml import parse, to_config_error
+from .strict_yaml import KeyPath, parse, shown, to_config_error
 
+LOG = logging.getLogger(__name__)
 M = TypeVar("M", bound=ContractModel)
 KINDS: dict[str, type[ContractModel]] = {
     "scenario": Scenario,
@@ -143,10 +145,30 @@ def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
     if not isinstance(source.data, dict):
         raise ConfigError(f"{name}:1: must be a mapping of keys; see docs/how-to/scenario.md")
     try:
-        return Loaded(model.model_validate(source.data), text, name)
+        loaded = Loaded(model.model_validate(source.data), text, name)
     except ValidationError as error:
         _refuse_another_kind(source.data, name, model)
         raise to_config_error(error, source, _schema(model)) from error
+    for path, new in _renamed(loaded.model, source.data, ()):
+        LOG.warning("%s: %s: is called %s now; write that", source.where(path), shown(path), new)
+    return loaded
+
+
+def _renamed(part: object, data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Where keys stand by the names that they had in the version before, and what they are now."""
+    if isinstance(part, tuple) and isinstance(data, list):
+        for index, (each, written) in enumerate(zip(part, data, strict=False)):
+            yield from _renamed(each, written, (*path, index))
+    if not isinstance(part, BaseModel) or not isinstance(data, dict):
+        return
+    for name, info in type(part).model_fields.items():
+        key = info.alias or name
+        if isinstance(info.validation_alias, AliasChoices):
+            for old in info.validation_alias.choices[1:]:
+                if old in data:
+                    yield (*path, str(old)), name
+        if key in data:
+            yield from _renamed(getattr(part, name), data[key], (*path, key))
 
 
 def _refuse_another_kind(data: JsonObject, name: str, model: type[ContractModel]) -> None:

@@ -23,7 +23,7 @@ MAX_BYTES = 1_000_000
 LARGEST = 2**64
 """Integers are below it; a seed is the largest that there is."""
 LONGEST_WORD = 200
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 _RELATIVE = re.compile(r"^([a-z_]+(?:\.[a-z0-9_]+)*): (.*)$", re.DOTALL)
 _PRIORITY = ("value_error", "extra_forbidden", "missing")
 _SHADOWED = ("too_short", "literal_error")
@@ -45,9 +45,9 @@ class Source:
     name: str
     text: str
     data: Any = None
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
 
-    def where(self, path: Path) -> str:
+    def where(self, path: KeyPath) -> str:
         """`file:line` of the closest place to a path that is in the file."""
         while path and path not in self.lines:
             path = path[:-1]
@@ -88,7 +88,7 @@ def _yaml_message(name: str, error: MarkedYAMLError) -> str:
     return f"{name}:{line}: not YAML: {problem}"
 
 
-def _convert(node: Node, path: Path, source: Source, seen: set[int]) -> Any:
+def _convert(node: Node, path: KeyPath, source: Source, seen: set[int]) -> Any:
     source.lines.setdefault(path, node.start_mark.line + 1)
     if id(node) in seen:
         raise ConfigError(
@@ -103,7 +103,7 @@ def _convert(node: Node, path: Path, source: Source, seen: set[int]) -> Any:
     return _mapping(node, path, source, seen)
 
 
-def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> JsonObject:
+def _mapping(node: MappingNode, path: KeyPath, source: Source, seen: set[int]) -> JsonObject:
     result: JsonObject = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
@@ -121,7 +121,7 @@ def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> J
     return result
 
 
-def _scalar(node: ScalarNode, path: Path, source: Source) -> Any:
+def _scalar(node: ScalarNode, path: KeyPath, source: Source) -> Any:
     """A scalar by its YAML 1.2 core type; dates and other tags stay text."""
     kind = str(node.tag).rsplit(":", 1)[-1]
     if kind == "null":
@@ -135,7 +135,7 @@ def _scalar(node: ScalarNode, path: Path, source: Source) -> Any:
     return str(node.value)
 
 
-def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | float:
+def _number(node: ScalarNode, kind: str, path: KeyPath, source: Source) -> int | float:
     text = str(node.value)
     try:
         if kind == "float":
@@ -158,7 +158,7 @@ def to_config_error(error: ValidationError, source: Source, schema: JsonObject) 
         source: The file that was validated.
         schema: JSON schema of the model, for the allowed keys.
     """
-    findings: dict[Path, list[ErrorDetails]] = {}
+    findings: dict[KeyPath, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         findings.setdefault(_group(details, source.data), []).append(details)
 
@@ -175,11 +175,11 @@ def to_config_error(error: ValidationError, source: Source, schema: JsonObject) 
     return ConfigError("\n".join(dict.fromkeys(lines)))
 
 
-def _has_deeper(path: Path, findings: Iterable[Path]) -> bool:
+def _has_deeper(path: KeyPath, findings: Iterable[KeyPath]) -> bool:
     return any(len(other) > len(path) and other[: len(path)] == path for other in findings)
 
 
-def _is_misspelt(path: Path, findings: dict[Path, ErrorDetails]) -> bool:
+def _is_misspelt(path: KeyPath, findings: dict[KeyPath, ErrorDetails]) -> bool:
     """Whether the missing key stands beside it under a name much like it."""
     beside = [
         str(other[-1])
@@ -217,13 +217,13 @@ def _alternative(details: ErrorDetails, data: Any) -> str | int | None:
     return None
 
 
-def _group(details: ErrorDetails, data: Any) -> Path:
+def _group(details: ErrorDetails, data: Any) -> KeyPath:
     """Where a finding is counted: the alternatives of a union are one finding.
 
     pydantic reports every alternative of a union by itself, with the alternative's name in
     the location. Such findings are gathered at the value that the union stands for.
     """
-    path: Path = ()
+    path: KeyPath = ()
     for part in details["loc"]:
         inside = _child(data, part)
         if inside is _NOTHING:
@@ -241,9 +241,9 @@ def _child(data: Any, part: str | int) -> Any:
     return _NOTHING
 
 
-def _data_path(details: ErrorDetails, data: Any) -> Path:
+def _data_path(details: ErrorDetails, data: Any) -> KeyPath:
     """The location without the names of union alternatives."""
-    path: Path = ()
+    path: KeyPath = ()
     for part in details["loc"]:
         inside = _child(data, part)
         if inside is not _NOTHING:
@@ -259,7 +259,7 @@ def _line(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
         message = relative[2]
     place = f"{source.where(path)}: "
     words = " ".join(map(_cut, message.split()))
-    return place + (f"{_show(path)}: " if path else "") + words
+    return place + (f"{shown(path)}: " if path else "") + words
 
 
 def _cut(word: str) -> str:
@@ -267,7 +267,8 @@ def _cut(word: str) -> str:
     return word if len(word) <= LONGEST_WORD else f"{word[:40]}... ({len(word)} characters)"
 
 
-def _show(path: Path) -> str:
+def shown(path: KeyPath) -> str:
+    """A path as a person reads it: `flows[0].name`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -368,7 +369,7 @@ def _keys(schema: JsonObject, details: ErrorDetails, data: Any) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _alternatives(node: JsonObject, schema: JsonObject, tags: Path) -> list[JsonObject]:
+def _alternatives(node: JsonObject, schema: JsonObject, tags: KeyPath) -> list[JsonObject]:
     """What a value may be; of alternatives that are told apart by a key, the one that it names."""
     if "$ref" in node:
         name = str(node["$ref"]).rsplit("/", 1)[-1]

@@ -64,21 +64,15 @@ class ReturnLine(QueuedLine):
 
 
 class Admission(ContractModel):
-    """What a queue admits and counts: keys of a scenario that targets are told as they are.
+    """What counts against a limit: a key of a scenario that targets are told as it is.
 
     Attributes:
-        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
-            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
         limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
             until its last bit has left; `queue`, until its first bit leaves, as in a Linux router
             and in a switch chip's queue. Left out: as the target has it, which is `system` except
             on a Tofino.
     """
 
-    arrivals: Annotated[
-        Arrivals,
-        Needs("target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE),
-    ] = "frames"
     limit_counts: Annotated[
         LimitCounts | None,
         Needs(

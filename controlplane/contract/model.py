@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import (
+    AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
@@ -72,6 +73,11 @@ class Needs:
     """
 
     refusal: str
+
+
+def formerly(old: str, new: str, default: Any = None) -> Any:
+    """A field whose key had another name in the version before, which is still read."""
+    return Field(default, validation_alias=AliasChoices(new, old))
 
 
 def _describe(schema: JsonObject, model: type[BaseModel]) -> None:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from .course import StartSpec
 from .disciplines import DisciplineSpec
-from .model import ContractModel
+from .model import ContractModel, formerly
 from .queues import MemorySpec
 from .units import Buffer, Duration, Rate, Share
 
@@ -36,7 +36,7 @@ class Place(ContractModel):
     Attributes:
         buffer: The setting's buffer, as written in the sweep.
         discipline: Its queue discipline, likewise.
-        memory: How its queues share the memory, likewise.
+        shared_buffer: How its queues share the buffer, likewise.
         rate: Its rate.
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
@@ -46,7 +46,7 @@ class Place(ContractModel):
 
     buffer: Buffer | None = None
     discipline: DisciplineSpec | None = None
-    memory: MemorySpec | None = None
+    shared_buffer: MemorySpec | None = formerly("memory", "shared_buffer")
     rate: Rate | None = None
     base_rtt: Duration | None = None
     random_loss: Share | None = None

@@ -250,8 +250,8 @@ class Queues(ContractModel):
     memory: Annotated[
         Memory,
         Needs(
-            "queues of target {of.target} share memory by {can}, not by {value} ({key}); "
-            + ELSEWHERE,
+            "queues of target {of.target} share memory by {can}, not by {value} "
+            "(bottleneck.shared_buffer); " + ELSEWHERE,
         ),
     ]
     dscp: Annotated[
@@ -334,8 +334,8 @@ def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpe
     _check_points(queues)
     if memory.name == "static" and len(memory.limits) != len(queues):
         raise ValueError(
-            f"memory.static: {len(memory.limits)} limits for {len(queues)} queues; write one for "
-            "each"
+            f"shared_buffer.static: {len(memory.limits)} limits for {len(queues)} queues; write "
+            "one for each"
         )
 
 
@@ -385,7 +385,9 @@ def check_limits(
         ValueError: One has not.
     """
     limits = [(f"bottleneck.queues.{i}.limit", q.limit) for i, q in enumerate(queues)]
-    limits += [(f"bottleneck.memory.static.{i}", each) for i, each in enumerate(memory.limits)]
+    limits += [
+        (f"bottleneck.shared_buffer.static.{i}", each) for i, each in enumerate(memory.limits)
+    ]
     for key, limit in limits:
         size = PACKET_BYTES if limit is None else limit.to_bytes(rate, base_rtt)
         if size < PACKET_BYTES:

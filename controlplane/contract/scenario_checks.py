@@ -214,10 +214,10 @@ def _check_buffers(scenario: ScenarioKeys) -> None:
             f"{PACKET_BYTES}B"
         )
     buffer = scenario.bottleneck.buffer
-    if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
+    if buffer.unit == "packets" and scenario.bottleneck.arrive_as == "trains":
         raise ValueError(
             f"bottleneck.buffer: {buffer}: a Linux queue counts a whole train as one packet; with "
-            "`arrivals: trains` write the buffer in bytes or as bdp"
+            "`arrive_as: trains` write the buffer in bytes or as bdp"
         )
     rate, rtt = scenario.bottleneck.rate, scenario.flows[0].base_rtt
     size = buffer.to_bytes(rate, rtt)
@@ -230,10 +230,10 @@ def _check_buffers(scenario: ScenarioKeys) -> None:
 
 def _check_disciplines(scenario: ScenarioKeys) -> None:
     discipline = scenario.bottleneck.discipline
-    if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
+    if not discipline.is_droptail and scenario.bottleneck.arrive_as == "trains":
         raise ValueError(
-            f"bottleneck.discipline: {discipline.name} decides packet by packet; with `arrivals: "
-            "trains` write droptail"
+            f"bottleneck.discipline: {discipline.name} decides packet by packet; with "
+            "`arrive_as: trains` write droptail"
         )
 
 
@@ -245,7 +245,7 @@ def _check_several(scenario: ScenarioKeys) -> None:
         return
     _check_queue_names(scenario, bottleneck.queues)
     _check_covered(scenario, queues)
-    memory = bottleneck.memory or COMPLETE_SHARING
+    memory = bottleneck.shared_buffer or COMPLETE_SHARING
     check_limits(bottleneck.queues, memory, bottleneck.rate, base_rtt)
 
 

@@ -12,9 +12,9 @@ from .course import SettledDuration, StartSpec, StrategyName, WindowSpec, settli
 from .disciplines import DROPTAIL, DisciplineSpec
 from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
-from .limit import Admission
+from .limit import Admission, Arrivals
 from .link_changes import LinkChange, Policer, TraceSpec
-from .model import AliasedModel, ContractModel, Name, Several, Written
+from .model import AliasedModel, ContractModel, Name, Several, Written, formerly
 from .path_changes import ReturnBottleneck
 from .place import KernelRelease, Place
 from .queues import (
@@ -50,7 +50,7 @@ class Bottleneck(AliasedModel, Admission):
         queues: Several queues (2 to 8) in place of one.
         scheduler: Whose packet is sent next: `drr`, deficit round robin, each queue by its weight;
             `strict_priority`, that of the first queue that has one. Left out: drr.
-        memory: How much of `buffer` each queue may have: `complete_sharing`,
+        shared_buffer: How much of `buffer` each queue may have: `complete_sharing`,
             `complete_partitioning`, `{static: [1MB, 200kB]}`, `{dynamic_threshold: {alpha: 1}}`,
             or one of your own: `{file: ./mine.c}`. Left out: complete_sharing.
         changes: What happens to the link in mid-trial, in the order of time: `{at: 30s, rate:
@@ -60,6 +60,8 @@ class Bottleneck(AliasedModel, Admission):
         policer: A token bucket in front of the queue.
         return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
             `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
+        arrive_as: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
     """
 
     rate: Rate
@@ -68,11 +70,12 @@ class Bottleneck(AliasedModel, Admission):
     overhead: Size = Size(0)
     queues: tuple[QueueSpec, ...] | None = None
     scheduler: Scheduler | None = None
-    memory: MemorySpec | None = None
+    shared_buffer: MemorySpec | None = formerly("memory", "shared_buffer")
     changes: tuple[LinkChange, ...] = ()
     trace: TraceSpec | None = None
     policer: Policer | None = None
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
+    arrive_as: Arrivals = formerly("arrivals", "arrive_as", "frames")
 
     def several(self, base_rtt: Duration) -> Queues | None:
         """What is asked for of several queues; None: there is one.
@@ -87,7 +90,7 @@ class Bottleneck(AliasedModel, Admission):
         return Queues(
             queues=made,
             scheduler=self.scheduler or "drr",
-            memory=(self.memory or COMPLETE_SHARING).resolved(self.rate, base_rtt),
+            memory=(self.shared_buffer or COMPLETE_SHARING).resolved(self.rate, base_rtt),
             dscp=tuple(points.items()),
             dscp_default=next((i for i, q in enumerate(made) if not q.takes), len(made) - 1),
         )
@@ -106,7 +109,7 @@ class Bottleneck(AliasedModel, Admission):
 def _check_queues(bottleneck: Bottleneck) -> None:
     """What goes with several queues, and what only with them."""
     if bottleneck.queues is None:
-        for key in ("scheduler", "memory"):
+        for key in ("scheduler", "shared_buffer"):
             if getattr(bottleneck, key) is not None:
                 raise ValueError(f"{key}: is for several queues; write `queues`, or remove it")
         return
@@ -114,11 +117,11 @@ def _check_queues(bottleneck: Bottleneck) -> None:
         raise ValueError(
             "discipline: there are several queues; write it under each queue that is to have it"
         )
-    if bottleneck.arrivals == "trains":
+    if bottleneck.arrive_as == "trains":
         raise ValueError(
-            "arrivals: several queues take frame by frame; write `arrivals: frames`, or one queue"
+            "arrive_as: several queues take frame by frame; write `arrive_as: frames`, or one queue"
         )
-    memory = bottleneck.memory or COMPLETE_SHARING
+    memory = bottleneck.shared_buffer or COMPLETE_SHARING
     check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 
@@ -133,10 +136,10 @@ class Hosts(ContractModel):
         read_interval: The receivers' program reads only so often, which thins ACKs: the kernel
             acknowledges once what waited, where it can no longer offer the same window. 0: it
             reads soon enough for one ACK for every second segment.
-        jitter: Each host takes up to so long to process what it sends at one instant, uniformly at
-            random, in order. Without it virtual time is exact, and flows may stay in phase with
-            the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
-            two service times of the bottleneck); a busy machine has it anyway.
+        processing_jitter: Each host takes up to so long to process what it sends at one instant,
+            uniformly at random, in order. Without it virtual time is exact, and flows may stay in
+            phase with the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend
+            one to two service times of the bottleneck); a busy machine has it anyway.
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
             groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
     """
@@ -144,7 +147,7 @@ class Hosts(ContractModel):
     wmem_max: Size | None = None
     rmem_max: Size | None = None
     read_interval: Duration = Duration(0)
-    jitter: Duration = Duration(0)
+    processing_jitter: Duration = formerly("jitter", "processing_jitter", Duration(0))
     ecn: bool | tuple[Name, ...] = False
 
     def negotiates_ecn(self, strategy: str, group: str) -> bool:
@@ -157,8 +160,10 @@ class Hosts(ContractModel):
             raise ValueError(
                 f"read_interval: {self.read_interval} is out of range; write 0s or 0.1ms to 1s"
             )
-        if self.jitter.ns > MOST_JITTER_NS:
-            raise ValueError(f"jitter: {self.jitter} is out of range; write 0s to 100ms")
+        if self.processing_jitter.ns > MOST_JITTER_NS:
+            raise ValueError(
+                f"processing_jitter: {self.processing_jitter} is out of range; write 0s to 100ms"
+            )
         for key in ("wmem_max", "rmem_max"):
             size: Size | None = getattr(self, key)
             if size is not None and not 2**17 <= size.bytes < 2**31:

@@ -13,7 +13,7 @@ from .course import StartSpec, StrategyName
 from .disciplines import DisciplineSpec
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes
-from .model import ContractModel
+from .model import ContractModel, formerly
 from .place import Count, KernelRelease
 from .queues import MemorySpec
 from .units import Buffer, Duration, Rate, Share
@@ -68,7 +68,7 @@ class Sweep(ContractModel):
     Attributes:
         buffer: Buffers in place of the bottleneck's.
         discipline: Queue disciplines in place of the bottleneck's.
-        memory: Policies of the memory that several queues share, in place of the bottleneck's.
+        shared_buffer: How several queues share the buffer, in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
@@ -83,7 +83,7 @@ class Sweep(ContractModel):
 
     buffer: tuple[Buffer, ...] | None = None
     discipline: tuple[DisciplineSpec, ...] | None = None
-    memory: tuple[MemorySpec, ...] | None = None
+    shared_buffer: tuple[MemorySpec, ...] | None = formerly("memory", "shared_buffer")
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
@@ -111,7 +111,7 @@ class Sweep(ContractModel):
 
 SWEPT = {
     "start": ("start",),
-    "memory": ("bottleneck", "memory"),
+    "shared_buffer": ("bottleneck", "shared_buffer"),
     "discipline": ("bottleneck", "discipline"),
     "kernel": ("kernel",),
     "rate": ("bottleneck", "rate"),

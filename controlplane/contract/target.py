@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
-from .limit import Admission, LimitCounts, QueuedLine, ReturnLine
+from .limit import Admission, Arrivals, LimitCounts, QueuedLine, ReturnLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
@@ -24,11 +24,18 @@ class Lane(Admission, ChangingLine):
     """A lane: what is asked of a target, what it is told, and what it applied.
 
     Attributes:
+        arrivals: What the queue admits or drops as one: frames, or trains of them.
         back: A bottleneck on the way back; None: no queue is there.
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
     """
 
+    arrivals: Annotated[
+        Arrivals,
+        Needs(
+            "target {of.target} admits {can}, not {value} (bottleneck.arrive_as); " + ELSEWHERE,
+        ),
+    ] = "frames"
     back: Annotated[
         ReturnLine | None,
         Needs(
@@ -57,7 +64,7 @@ class Lane(Admission, ChangingLine):
         return Applied(buffer_bytes=does["limit"].in_bytes, **does)
 
 
-_TOLD = {*QueuedLine.model_fields, *Admission.model_fields}
+_TOLD = {*QueuedLine.model_fields, *Admission.model_fields, "arrivals"}
 
 
 class Applied(Lane):

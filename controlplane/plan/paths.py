@@ -48,7 +48,7 @@ def _group_delay(
         reverse_ns=reverse_ns,
         loss_ppb=loss_ppb,
         seed=seed,
-        jitter_ns=scenario.hosts.jitter.ns,
+        jitter_ns=scenario.hosts.processing_jitter.ns,
         receivers_wait=scenario.hosts.read_interval.ns > 0,
         forward=_told(group, there, derive(seed, "forward")),
         back=_told_back(group.back, back if group.changes else [], derive(seed, "return")),

@@ -26,7 +26,7 @@ MAX_MIXES = 20_000
 
 LABELS: dict[str, Callable[[Any], str]] = {
     "start": start_label,
-    "memory": str,
+    "shared_buffer": str,
     "discipline": str,
     "kernel": "v{}".format,
     "rate": "c{}".format,
@@ -114,6 +114,7 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
         limit=limit,
         overhead_bytes=bottleneck.overhead.bytes,
         **{name: getattr(bottleneck, name) for name in Admission.model_fields},
+        arrivals=bottleneck.arrive_as,
         **link_events(scenario, limit),
         back=back.line(bottleneck.overhead.bytes) if (back := bottleneck.return_) else None,
         discipline=None if is_plain else bottleneck.discipline,

@@ -118,7 +118,7 @@ def _news_ns(attempt: Attempt, flow: TrialFlow) -> int:
     scenario, back = attempt.scenario, attempt.trial.setting.back
     path_ns = longest_rtt_ns(scenario.flows[flow.group], flow.base_rtt_ns)
     queue_ns = 0 if back is None else back.longest_ns
-    return path_ns + queue_ns + 2 * scenario.hosts.jitter.ns
+    return path_ns + queue_ns + 2 * scenario.hosts.processing_jitter.ns
 
 
 def _depth(applied: Applied, capabilities: Capabilities) -> QueueDepth | SeveralDepths:

@@ -101,7 +101,7 @@ def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
 
 
 def test_hosts_take_time_at_random_and_the_same_again(nashbed: Nashbed) -> None:
-    run_dir = run(nashbed, "hosts: {jitter: 2ms}\n")
+    run_dir = run(nashbed, "hosts: {processing_jitter: 2ms}\n")
     samples = table(run_dir, only_valid(run_dir)["id"], "flow_samples")
     min_rtt_us = samples["min_rtt_us"][samples["min_rtt_us"] < 2**32 - 1]
     # Either host takes up to 2 ms: no round trip is without it, and the shortest has little of it.

@@ -41,11 +41,11 @@ LANES = {
     **{name: f", discipline: {name}" for name in ("step", "red", "codel", "pie", "fq_codel")},
     "dualpi2": ", discipline: {dualpi2: {target: 10ms, classic_protection: 20%}}",
     "own": ", discipline: {file: ./mine.c, params: {wait: 5ms}}",
-    "trains": ", arrivals: trains, limit_counts: queue, overhead: 24B",
+    "trains": ", arrive_as: trains, limit_counts: queue, overhead: 24B",
     "queues": TWO,
     "priority": f"{TWO}, scheduler: strict_priority".replace("weight: 3", "discipline: codel"),
-    "threshold": f"{TWO}, memory: {{dynamic_threshold: {{alpha: 2}}}}",
-    "static": f"{TWO}, memory: {{static: [1bdp, 30kB, 20pkt]}}",
+    "threshold": f"{TWO}, shared_buffer: {{dynamic_threshold: {{alpha: 2}}}}",
+    "static": f"{TWO}, shared_buffer: {{static: [1bdp, 30kB, 20pkt]}}",
     "changes": ", changes: [{at: 3s, rate: 5mbit, buffer: 4bdp}, {from: 6s, to: 7s, down: true}, "
     "{at: 9s, random_loss: 1%}]",
     "policer": ", policer: {rate: 10mbit, burst: 30kB}",
@@ -61,7 +61,7 @@ GROUPS = {
     "reverse": ", {name: back, base_rtt: 30ms, count: 1, direction: reverse, strategy: reno}",
 }
 MORE = {
-    "hosts": "hosts: {ecn: [bbr], jitter: 0.1ms, read_interval: 1ms}\nstart: iperf3",
+    "hosts": "hosts: {ecn: [bbr], processing_jitter: 0.1ms, read_interval: 1ms}\nstart: iperf3",
     "bins": "telemetry: {postcards: {bins: 10ms}}\nstart: {order: [bbr, cubic], gap: 1s}",
     "swept": "sweep: {rate: [10mbit, 20mbit], discipline: [droptail, codel], buffer: [1bdp, 9pkt]}",
 }

@@ -83,7 +83,7 @@ def _discipline_files(scenario: Scenario) -> list[str]:
     found: list[Choice | None] = []
     for values in combinations(scenario):
         bottleneck = varied(scenario, values).bottleneck
-        found += bottleneck.discipline, bottleneck.memory
+        found += bottleneck.discipline, bottleneck.shared_buffer
         found += [queue.discipline for queue in bottleneck.queues or ()]
     return [each.file for each in found if each is not None and each.file]
 

@@ -104,7 +104,7 @@ def _baf(asked: Queues) -> str:
     if found is None:
         raise ConfigError(
             f"target tofino: dynamic thresholds have alpha {', '.join(f'{a:g}' for a in BAF)}, not "
-            f"{alpha:g} (bottleneck.memory)"
+            f"{alpha:g} (bottleneck.shared_buffer)"
         )
     return found
 

@@ -53,7 +53,7 @@ def test_the_list_has_every_discipline_with_its_defaults(capsys: Capture) -> Non
     assert run(["aqm", "list"]) == 0
     text = capsys.readouterr().out
     assert "discipline: {codel: {target: 1ms}}" in text
-    assert "memory: {dynamic_threshold: {alpha: 1}}" in text
+    assert "shared_buffer: {dynamic_threshold: {alpha: 1}}" in text
 
 
 @pytest.mark.slow

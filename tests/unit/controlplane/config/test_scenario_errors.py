@@ -65,9 +65,9 @@ def message(text: str) -> str:
         ),
         (
             "2bdp",
-            "64pkt, arrivals: trains",
+            "64pkt, arrive_as: trains",
             "s.yaml:3: bottleneck.buffer: 64pkt: a Linux queue counts a whole train as one packet; "
-            "with `arrivals: trains` write the buffer in bytes or as bdp",
+            "with `arrive_as: trains` write the buffer in bytes or as bdp",
         ),
         (
             "title: A small one",
@@ -76,8 +76,8 @@ def message(text: str) -> str:
         ),
         (
             "title: A small one",
-            "title: A small one\nhosts: {jitter: 0.2s}",
-            "s.yaml:3: hosts.jitter: 200ms is out of range; write 0s to 100ms",
+            "title: A small one\nhosts: {processing_jitter: 0.2s}",
+            "s.yaml:3: hosts.processing_jitter: 200ms is out of range; write 0s to 100ms",
         ),
         (
             "title: A small one",
@@ -355,4 +355,22 @@ def test_ccas() -> None:
         "(available: reno, cubic)",
         "s.yaml: strategies: this kernel has no 'vegas'; try `modprobe tcp_vegas` "
         "(available: reno, cubic)",
+    ]
+
+
+def test_keys_of_the_version_before_are_read_with_a_note(caplog: pytest.LogCaptureFixture) -> None:
+    queues = "2bdp, arrivals: frames, memory: complete_sharing, queues: [{name: a}, {name: b}]"
+    text = SCENARIO.partition("sweep:")[0].replace("2bdp", queues.replace("{name: a}", "{name: a, flows: [bbr]}"))
+    text += """hosts: {jitter: 1ms}
+sweep: {memory: [complete_sharing, complete_partitioning]}
+acceptance: [{metric: equilibrium_count, memory: complete_sharing, min: 0}]
+"""
+    found = parse_scenario(text, "s.yaml").model
+    assert (found.bottleneck.arrive_as, str(found.hosts.processing_jitter)) == ("frames", "1ms")
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "bottleneck.memory: is called shared_buffer now; write that",
+        "bottleneck.arrivals: is called arrive_as now; write that",
+        "hosts.jitter: is called processing_jitter now; write that",
+        "sweep.memory: is called shared_buffer now; write that",
+        "acceptance[0].memory: is called shared_buffer now; write that",
     ]

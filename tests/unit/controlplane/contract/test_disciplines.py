@@ -153,8 +153,8 @@ def test_it_survives_json(text: str) -> None:
         ),
         ("{}", "discipline: names none; write one discipline"),
         (
-            "pie, arrivals: trains",
-            "discipline: pie decides packet by packet; with `arrivals: trains` write droptail",
+            "pie, arrive_as: trains",
+            "discipline: pie decides packet by packet; with `arrive_as: trains` write droptail",
         ),
         (
             "{codel: {}, params: {x: 1}}",

@@ -47,7 +47,7 @@ def several(queues: str) -> Queues:
 
 def written(text: str) -> Memory:
     """A policy as a scenario has it."""
-    found = scenario(f"{TWO}, memory: {text}").bottleneck.memory
+    found = scenario(f"{TWO}, shared_buffer: {text}").bottleneck.shared_buffer
     assert found is not None
     return found
 
@@ -131,8 +131,9 @@ def test_limits_are_of_the_settings_rate() -> None:
 
 def test_a_scenario_with_queues_is_kept_as_it_is() -> None:
     first = scenario(
-        "scheduler: strict_priority, memory: {static: [1MB, 20kB, 1bdp]}, queues: [{name: voice, "
-        "dscp: [ef, 46, 10]}, {name: a, flows: [bbr], discipline: {codel: {ecn: true}}}, "
+        "scheduler: strict_priority, shared_buffer: {static: [1MB, 20kB, 1bdp]}, queues: ["
+        "{name: voice, dscp: [ef, 46, 10]}, "
+        "{name: a, flows: [bbr], discipline: {codel: {ecn: true}}}, "
         "{name: b, limit: 1bdp}]"
     )
     assert Scenario.model_validate_json(first.model_dump_json()) == first
@@ -184,7 +185,7 @@ def test_code_points_are_read_by_name_and_number() -> None:
 
 BAD = [
     ("scheduler: drr", "scheduler: is for several queues; write `queues`, or remove it"),
-    ("memory: complete_sharing", "memory: is for several queues; write `queues`, or "
+    ("shared_buffer: complete_sharing", "shared_buffer: is for several queues; write `queues`, or "
      "remove it"),
     ("queues: [{name: a}]", "queues: there are 1; write 2 to 8, or leave the key out"),
     ("queues: [{name: a, flows: [bbr]}, {name: a}]", "queues: two have the same name; "
@@ -214,21 +215,21 @@ BAD = [
      "write `scheduler: drr`"),
     (f"{TWO}, discipline: codel", "discipline: there are several queues; write it under "
      "each queue that is to have it"),
-    (f"{TWO}, arrivals: trains", "arrivals: several queues take frame by frame; write "
-     "`arrivals: frames`, or one queue"),
-    (f"{TWO}, memory: {{static: [1MB]}}", "memory.static: 1 limits for 2 queues; write "
-     "one for each"),
-    (f"{TWO}, memory: {{static: [1MB, 1500B]}}", "memory.static[1]: 1.5kB at 100mbit and "
-     "10ms is 1500 B, less than one packet; write at least 1514B"),
-    (f"{TWO}, memory: static", "memory.static: needs a limit for each queue; write "
+    (f"{TWO}, arrive_as: trains", "arrive_as: several queues take frame by frame; write "
+     "`arrive_as: frames`, or one queue"),
+    (f"{TWO}, shared_buffer: {{static: [1MB]}}", "shared_buffer.static: 1 limits for 2 queues; "
+     "write one for each"),
+    (f"{TWO}, shared_buffer: {{static: [1MB, 1500B]}}", "shared_buffer.static[1]: 1.5kB at 100mbit "
+     "and 10ms is 1500 B, less than one packet; write at least 1514B"),
+    (f"{TWO}, shared_buffer: static", "shared_buffer.static: needs a limit for each queue; write "
      "{static: [1MB, 200kB]}"),
-    (f"{TWO}, memory: complete_shering", "memory: 'complete_shering' is unknown; did you"
-     " mean 'complete_sharing'? write one of complete_sharing, complete_partitioning, "
+    (f"{TWO}, shared_buffer: complete_shering", "shared_buffer: 'complete_shering' is unknown; did "
+     "you mean 'complete_sharing'? write one of complete_sharing, complete_partitioning, "
      "dynamic_threshold, {static: [1MB, 200kB]}, or {file: ./mine.c}"),
-    (f"{TWO}, memory: {{static: [1MB, 1MB], complete_sharing: }}", "memory: has "
+    (f"{TWO}, shared_buffer: {{static: [1MB, 1MB], complete_sharing: }}", "shared_buffer: has "
      "complete_sharing and static; write one policy, such as {dynamic_threshold: {alpha: 1}}"),
-    (f"{TWO}, memory: {{file: ./static.c}}", "memory.file: ./static.c: nashbed has such "
-     "a policy; rename the file"),
+    (f"{TWO}, shared_buffer: {{file: ./static.c}}", "shared_buffer.file: ./static.c: nashbed has "
+     "such a policy; rename the file"),
     ("queues: [{name: a, flows: [bbr], limit: 0.01bdp}, {name: b}]", "queues[0].limit: "
      "0.01bdp at 100mbit and 10ms is 1250 B, less than one packet; write at least 1514B"),
 ]  # fmt: skip
@@ -247,7 +248,7 @@ def test_a_mistake_is_one_line(queues: str, expected: str) -> None:
 def test_alpha_is_within_its_range(alpha: str, expected: str) -> None:
     with pytest.raises(ConfigError) as error:
         written(f"{{dynamic_threshold: {{alpha: {alpha}}}}}")
-    assert "memory.dynamic_threshold.alpha: " in error.value.message
+    assert "shared_buffer.dynamic_threshold.alpha: " in error.value.message
     assert expected in error.value.message
     assert "\n" not in error.value.message
 
@@ -255,22 +256,22 @@ def test_alpha_is_within_its_range(alpha: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("swept", "expected"),
     [
-        ("memory: [complete_sharing]", None),
+        ("shared_buffer: [complete_sharing]", None),
         ("discipline: [codel]", "discipline: there are several queues; write it under each queue "
          "that is to have it"),
-        ("memory: [{static: [1MB]}]", "memory.static: 1 limits for 2 queues; write one for "
-         "each"),
-        ("memory: [complete_sharing, complete_sharing]", "memory: a value is listed twice; "
-         "remove one of them"),
+        ("shared_buffer: [{static: [1MB]}]", "shared_buffer.static: 1 limits for 2 queues; write "
+         "one for each"),
+        ("shared_buffer: [complete_sharing, complete_sharing]", "shared_buffer: a value is listed "
+         "twice; remove one of them"),
     ],
 )  # fmt: skip
 def test_what_can_be_swept_of_queues(swept: str, expected: str | None) -> None:
     if expected is None:
-        problem = "sweep.memory: is for several queues; write `queues`, or remove it"
+        problem = "sweep.shared_buffer: is for several queues; write `queues`, or remove it"
         with pytest.raises(ConfigError) as error:
             parse_scenario(SCENARIO.replace("sweep: {", f"sweep: {{{swept}, "), "s.yaml")
         assert error.value.message.endswith(problem)
-        assert scenario(TWO, "sweep: {", f"sweep: {{{swept}, ").sweep.memory
+        assert scenario(TWO, "sweep: {", f"sweep: {{{swept}, ").sweep.shared_buffer
         return
     with pytest.raises(ConfigError) as error:
         scenario(TWO, "sweep: {", f"sweep: {{{swept}, ")

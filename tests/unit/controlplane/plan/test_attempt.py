@@ -61,7 +61,9 @@ def test_the_base_rtt_is_split_over_both_directions(scenario: Scenario, testbed:
 
 
 def test_the_data_plane_is_told_of_the_hosts(testbed: Testbed) -> None:
-    slow = scenario_with("title: ", "hosts: {jitter: 0.5ms, read_interval: 5ms}\ntitle: ")
+    slow = scenario_with(
+        "title: ", "hosts: {processing_jitter: 0.5ms, read_interval: 5ms}\ntitle: "
+    )
     (delay,) = group_delays(slow, plan_of(slow, testbed).trials[0].setting, seed=1)
     assert (delay.jitter_ns, delay.receivers_wait) == (500_000, True)
 

@@ -67,7 +67,7 @@ def test_a_lane_has_the_packets_of_its_packet_loop(testbed: Testbed) -> None:
 @pytest.mark.parametrize("target", ["bmv2", "tofino.example"])
 def test_a_switch_admits_no_trains(testbed: Testbed, target: str) -> None:
     can = capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)
-    text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    text = SCENARIO.replace("2bdp", "2bdp, arrive_as: trains")
     with pytest.raises(ConfigError, match=rf"target {can.target} admits frames, not trains"):
         plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
 
@@ -110,7 +110,7 @@ def test_our_data_plane_has_every_discipline(target: str, asked: str) -> None:
 
 
 def test_trains_are_planned(testbed: Testbed) -> None:
-    text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    text = SCENARIO.replace("2bdp", "2bdp, arrive_as: trains")
     plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
     assert {trial.setting.arrivals for trial in plan.trials} == {"trains"}
 

@@ -42,7 +42,8 @@ def bed_of(target: str) -> Testbed:
 
 
 def test_the_memory_is_swept_and_named() -> None:
-    swept = "memory: [complete_sharing, {dynamic_threshold: {alpha: 2}}], buffer: [1bdp, 20pkt], "
+    swept = "shared_buffer: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
+    swept += "buffer: [1bdp, 20pkt], "
     settings = scenario_settings(scenario_of(more=swept))
     assert [setting.label for setting in settings] == [
         "complete_sharing-b1bdp",
@@ -65,9 +66,11 @@ def test_without_a_sweep_a_setting_is_called_as_with_one_queue() -> None:
 
 
 def test_a_bound_may_name_a_policy() -> None:
-    swept = "memory: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
+    swept = "shared_buffer: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
     sharing, dynamic = scenario_settings(scenario_of(more=swept))
-    bound = AcceptanceBound(metric="equilibrium_count", max=1, memory="complete_sharing")
+    bound = AcceptanceBound(
+        metric="equilibrium_count", max=1, shared_buffer="complete_sharing"
+    )
     assert (matches(bound, sharing), matches(bound, dynamic)) == (True, False)
     droptail = AcceptanceBound(metric="equilibrium_count", max=1, discipline="droptail")
     assert not matches(droptail, sharing)
@@ -142,10 +145,10 @@ def test_bins_wait_for_a_packet_of_the_last_queue(testbed: Testbed) -> None:
         ),
         (
             "tofino.example",
-            f"{BY_FLOW}, memory: ./mine.c",
+            f"{BY_FLOW}, shared_buffer: ./mine.c",
             "queues of target tofino share memory by complete_sharing or complete_partitioning or "
-            "static or dynamic_threshold, not by mine (bottleneck.memory); use a testbed of target "
-            "dpdk or virtual",
+            "static or dynamic_threshold, not by mine (bottleneck.shared_buffer); use a testbed of "
+            "target dpdk or virtual",
         ),
     ],
 )

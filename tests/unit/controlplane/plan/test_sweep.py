@@ -46,7 +46,7 @@ def test_the_kernel_is_a_part_of_the_setting() -> None:
 
 
 def test_trains_are_asked_of_the_target() -> None:
-    (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, arrivals: trains"))
+    (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, arrive_as: trains"))
     assert setting.arrivals == "trains"
     (setting,) = scenario_settings(scenario_with("small", "usual"))
     assert setting.arrivals == "frames"
@@ -81,7 +81,7 @@ def test_disciplines_are_swept() -> None:
     assert [each.applied().discipline and each.queue.name for each in settings[::2]] == [
         None, "codel", "codel", "mine"
     ]  # fmt: skip
-    trains = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    trains = SCENARIO.replace("2bdp", "2bdp, arrive_as: trains")
     with pytest.raises(ConfigError, match=r"sweep.discipline: codel decides packet by packet"):
         parse_scenario(trains.replace("sweep: {mixes", swept), "s.yaml")
     with pytest.raises(ConfigError, match=r"sweep.discipline: a value is listed twice"):
@@ -230,7 +230,7 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
 @pytest.mark.parametrize(
     ("swept", "problem"),
     [
-        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write arrivals,"),
+        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write limit_counts,"),
         ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
         ("changes.rate: [9mbit]", "bottleneck.changes: is not there; write it, so that a part of"),
         ("changes.1.rate: [9mbit]", "bottleneck.changes: is not there; write it"),

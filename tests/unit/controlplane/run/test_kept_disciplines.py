@@ -108,7 +108,7 @@ def with_policy(folder: Path, source: str = OWN_POLICY, params: str = "least: 20
     (folder / "own" / "half.c").write_text(source)
     queues = (
         "queues: [{name: fast, flows: [bbr], discipline: {file: own/mine.c}}, {name: rest}], "
-        f"memory: {{file: own/half.c, params: {{{params}}}}}"
+        f"shared_buffer: {{file: own/half.c, params: {{{params}}}}}"
     )
     path.write_text(SCENARIO.replace("2bdp", f"2bdp, {queues}"))
     return path

@@ -86,7 +86,7 @@ def test_a_whole_run_is_valid_and_sealed(finished: Finished) -> None:
 
 def test_a_run_of_several_queues_says_what_was_applied(make_run: MakeRun) -> None:
     queues = "queues: [{name: fast, flows: [bbr], weight: 3, limit: 0.5bdp}, {name: rest}]"
-    shared = "memory: {dynamic_threshold: {alpha: 2}}"
+    shared = "shared_buffer: {dynamic_threshold: {alpha: 2}}"
     run = make_run("buffer: 2bdp", f"buffer: 2bdp, {queues}, {shared}")
     records, _ = run_fake(run)
     assert [r.id for r in records] == [f"b2bdp-k0{k}-r0-a0" for k in (0, 1, 3)]
