@@ -56,6 +56,13 @@ class Preview:
     ccas: dict[str, str]
     lengths: TrialLengths | None
 
+    def __repr__(self) -> str:
+        """That of its plan."""
+        return repr(self.plan)
+
+    def _repr_html_(self) -> str:
+        return self.plan._repr_html_()
+
 
 def plan(
     scenario: ScenarioLike, testbed: TestbedLike | None = None, *, seats: int | None = None

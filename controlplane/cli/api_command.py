@@ -21,7 +21,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from ..contract.errors import ConfigError, NashbedError
+from ..contract.errors import NashbedError
 from .console import say, step_display
 from .options import (
     Answer,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Annotated
 
 import typer
@@ -11,8 +10,8 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
 from ..contract.model import JsonObject
-from ..contract.plan import Plan, PlannedTrial
-from ..contract.units import Duration, Rate, Size, counted
+from ..contract.plan import Plan
+from ..contract.units import Duration, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import Answer, app
@@ -107,33 +106,15 @@ def plan_table(plan: Plan) -> str:
     chosen = plan.search == "adaptive"
     number = f"about {plan.expected_trials} of up to " if chosen else ""
     title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
-    most = "at most" if chosen else "trials"
-    kernels = any(trial.setting.kernel for trial in plan.trials)
-    queues = any(trial.setting.discipline or trial.setting.queues for trial in plan.trials)
-    more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
-    shown = ("setting", "rate", "buffer", "base RTT", *more)
-    table = new_table(title, *shown, "mixes", most)
-    count = Counter(trial.setting.label for trial in plan.trials)
-    first: dict[str, PlannedTrial] = {}
-    for trial in plan.trials:
-        first.setdefault(trial.setting.label, trial)
-    for label, trial in first.items():
-        mixes = {t.key.rpartition("-r")[0] for t in plan.trials if t.setting.label == label}
-        setting = trial.setting
-        table.add_row(
-            label,
-            str(Rate(setting.rate_bps)),
-            f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
-            ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
-            *((setting.queue_text,) if queues else ()),
-            *((setting.kernel,) if kernels else ()),
-            str(len(mixes)),
-            str(count[label]),
-        )
+    rows = plan.by_setting()
+    table = new_table(title, *rows[0])
+    for row in rows:
+        table.add_row(*row.values())
+    first = {trial.setting.label: trial for trial in reversed(plan.trials)}
     applied = "".join(
-        f"{label}: {trial.expected.detail}\n"
-        for label, trial in first.items()
-        if trial.expected is not None and trial.expected.detail
+        f"{row['setting']}: {expected.detail}\n"
+        for row in rows
+        if (expected := first[row["setting"]].expected) is not None and expected.detail
     )
     several = next((trial.setting.queues for trial in plan.trials if trial.setting.queues), None)
     if several is not None:
