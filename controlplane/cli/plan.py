@@ -5,40 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from nashbed.planning import Preview, speed_ups
 
-from ..contract.certificate import Standing
-from ..contract.model import JsonObject
 from ..contract.plan import Plan
 from ..contract.units import Duration, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import Answer, app
 from .where import choose_testbed
-
-
-class PlanAnswer(Plan):
-    """What `nashbed plan` answers: the plan, and what follows from it here.
-
-    Attributes:
-        certificate: What the testbed's certificate is worth.
-        cluster: The cluster that it is for; left out on this machine.
-        target: What the target would be sent, by part; left out where the plan says it all.
-        ccas: CCA -> its file; left out where the kernel has all of them.
-        trial_lengths: Whether trials are long enough; left out where that was not asked.
-    """
-
-    certificate: Standing
-    cluster: ClusterSeats | None = None
-    target: dict[str, list[str]] | None = None
-    controls: dict[str, str] | None = None
-    trial_lengths: LengthAnswer | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_left_out(self, dump: SerializerFunctionWrapHandler) -> JsonObject:
-        optional = ("cluster", "target", "controls", "trial_lengths")
-        return {k: v for k, v in dump(self).items() if k not in optional or v is not None}
 
 
 @command(
@@ -75,14 +49,14 @@ def plan(
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
     found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
-    said = PlanAnswer(
-        **dict(found.plan),
-        certificate=found.certificate,
-        cluster=found.cluster,
-        target=found.target or None,
-        controls=found.ccas or None,
-        trial_lengths=found.lengths and found.lengths.answer(),
-    )
+    more = {
+        "cluster": found.cluster,
+        "target": found.target,
+        "controls": found.ccas,
+        "trial_lengths": found.lengths and found.lengths.answer(),
+    }
+    said = dict(found.plan) | {"certificate": found.certificate}
+    said |= {key: value for key, value in more.items() if value}  # the rest was not asked
     return Answer(said, lambda: preview_text(found))
 
 

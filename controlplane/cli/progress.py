@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..contract.units import Rate
-from .console import duration_text
+from .console import LINE_EVERY_S, duration_text
 
-LINE_EVERY_S = 15.0
 HEAD_LINES = 3
 """The summary, the bar, and a line to spare."""
 GAP = 2
