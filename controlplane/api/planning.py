@@ -25,12 +25,7 @@ FIRST_WORKER_S = 30.0
 
 
 class ClusterSeats(ContractModel):
-    """A cluster that a plan is for.
-
-    Attributes:
-        workers: Its workers.
-        seats: Trials that it runs at once.
-    """
+    """A cluster that a plan is for; each seat runs one trial at a time."""
 
     workers: int
     seats: int

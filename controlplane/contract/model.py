@@ -130,7 +130,7 @@ class FileModel(ContractModel):
 
 def html_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     """Rows with the same keys as a table that a notebook shows."""
-    lines = [rows[0].keys(), *(row.values() for row in rows)] if rows else []
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)] if rows else []
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in line) for line in lines)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
     return f"<table><caption>{escape(title)}</caption>{body}</table>"
