@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import polars as pl
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.errors import damaged
 
 from ..measures import Cell, RunMeasures
@@ -240,6 +242,13 @@ class MixTable:
         writer.writeheader()
         writer.writerows({name: cell_text(row[name]) for name in COLUMNS} for row in self.rows)
         return out.getvalue()
+
+    def __repr__(self) -> str:
+        """How much is in it."""
+        return f"<MixTable: {counted(len(self.rows), 'mix')}>"
+
+    def _repr_html_(self) -> str:
+        return pl.read_csv(io.StringIO(self.text()))._repr_html_()
 
 
 def mix_table(runs: Iterable[RunMeasures]) -> MixTable:

@@ -9,44 +9,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Self
 
-from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.machine.kernels.build import build_kernel, kernel_at_hand
 from nashbed.controlplane.machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
 
 from .steps import ShowStep, show_nothing
 
-__all__ = ["BuiltKernel", "build", "built", "folder"]
-
-
-class BuiltKernel(ContractModel):
-    """A kernel for virtual time.
-
-    Attributes:
-        release: Its release.
-        package: The source package that it was built from.
-        digest: SHA-256 of what it was built from.
-        binary: Its file.
-        binary_digest: SHA-256 of that.
-    """
-
-    release: str
-    package: str
-    digest: str
-    binary: str
-    binary_digest: str
-
-    @classmethod
-    def of(cls, kernel: GuestKernel) -> Self:
-        """What is said of a kernel."""
-        return cls(
-            release=kernel.release,
-            package=kernel.package,
-            digest=kernel.digest,
-            binary=str(kernel.binary),
-            binary_digest=kernel.binary_digest,
-        )
+__all__ = ["GuestKernel", "build", "built", "folder"]
 
 
 def folder() -> Path:
@@ -54,9 +23,9 @@ def folder() -> Path:
     return kernel_cache()
 
 
-def built() -> tuple[BuiltKernel, ...]:
+def built() -> tuple[GuestKernel, ...]:
     """The kernels that there are."""
-    return tuple(map(BuiltKernel.of, built_kernels()))
+    return tuple(built_kernels())
 
 
 def build(
@@ -65,7 +34,7 @@ def build(
     update: bool = False,
     jobs: int | None = None,
     on_step: ShowStep = show_nothing,
-) -> tuple[BuiltKernel, bool]:
+) -> tuple[GuestKernel, bool]:
     """Build a kernel, unless it is built already.
 
     Args:
@@ -84,6 +53,5 @@ def build(
     """
     kernel = None if update else kernel_at_hand(source)
     if kernel is not None:
-        return BuiltKernel.of(kernel), False
-    kernel, is_new = build_kernel(source, jobs or len(os.sched_getaffinity(0)), on_step)
-    return BuiltKernel.of(kernel), is_new
+        return kernel, False
+    return build_kernel(source, jobs or len(os.sched_getaffinity(0)), on_step)

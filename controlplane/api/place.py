@@ -40,13 +40,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ReachedCluster:
-    """A cluster that is reached.
-
-    Attributes:
-        place: Where trials run.
-        seats: Trials that it runs at once, now.
-        workers: Its workers.
-    """
+    """A cluster that is reached; each seat runs one trial at a time."""
 
     place: TrialPlace
     seats: int
@@ -127,7 +121,6 @@ def machine_for(
     between its last trial and its end.
 
     Args:
-        testbed: The testbed; in virtual time it shares nothing with others.
         what: What it is for, as others are told: the folder, or the command.
         on_wait: Another run is waited for, and this is called meanwhile; None: it is an error.
 

@@ -25,12 +25,7 @@ FIRST_WORKER_S = 30.0
 
 
 class ClusterSeats(ContractModel):
-    """A cluster that a plan is for.
-
-    Attributes:
-        workers: Its workers.
-        seats: Trials that it runs at once.
-    """
+    """A cluster that a plan is for; each seat runs one trial at a time."""
 
     workers: int
     seats: int
@@ -55,6 +50,13 @@ class Preview:
     target: dict[str, list[str]]
     ccas: dict[str, str]
     lengths: TrialLengths | None
+
+    def __repr__(self) -> str:
+        """That of its plan."""
+        return repr(self.plan)
+
+    def _repr_html_(self) -> str:
+        return self.plan._repr_html_()
 
 
 def plan(

@@ -69,13 +69,7 @@ class InProgress(Iterator[Snapshot]):
     """
 
     def __init__(self, active: ActiveRun, held: ExitStack, progress: Generator[Snapshot]) -> None:
-        """Take over a run.
-
-        Args:
-            active: The run.
-            held: What is given back at its end.
-            progress: Goes on with it.
-        """
+        """Take over a run, and what is given back at its end (`held`)."""
         self.path = active.directory.path
         self.plan = active.plan
         self.testbed = active.testbed.model
@@ -123,27 +117,16 @@ class InProgress(Iterator[Snapshot]):
 
 
 class RunInProgress(InProgress):
-    """A run that goes on while it is iterated: each item says where it stands.
+    """A run that goes on while it is iterated; what it has finished when it stops is kept.
 
-    It holds what it runs on until its last item, an error, or `close`, which stops it; finished
-    trials are kept, and `resume` goes on with the others. As a context manager it closes itself.
+    `resume` goes on with the others.
 
     Attributes:
-        path: The run directory.
-        plan: What will be run.
-        testbed: Where.
         remarks: What a person should know before it begins, a line each.
-        time_left: Estimates of the time that it takes.
     """
 
     def __init__(self, active: ActiveRun, held: ExitStack, place: TrialPlace | None) -> None:
-        """Take over a run.
-
-        Args:
-            active: The run.
-            held: What is given back at its end.
-            place: Where trials run; None: on this machine.
-        """
+        """Take over a run on this machine (`place` is None), or elsewhere."""
         super().__init__(active, held, progress_of(active, place))
         self.remarks = _remarks(active)
 
@@ -181,27 +164,15 @@ class Verified:
 
 
 class VerificationInProgress(InProgress):
-    """Trials of a run that are run again while it is iterated: each item says where that stands.
-
-    It holds what it runs on until its last item, an error, or `close`, which stops it. As a
-    context manager it closes itself.
+    """Trials of a run that are run again while it is iterated.
 
     Attributes:
-        path: Where the repeated trials are.
-        plan: What will be run.
-        testbed: Where.
         run: Name of the run.
         total: How many trials are run again.
-        time_left: Estimates of the time that it takes.
     """
 
     def __init__(self, verification: Verification, held: ExitStack) -> None:
-        """Take over a verification.
-
-        Args:
-            verification: The verification.
-            held: What is given back at its end.
-        """
+        """Take over a verification."""
         super().__init__(verification.run, held, verification.progress())
         self.run = verification.manifest.run
         self.total = verification.work.total
@@ -254,13 +225,13 @@ def start(
     folder = Path(out)
     with ExitStack() as held:
         place = _cluster(held, on, private_network, bed, say)
+        planned = plan_run(loaded, bed, adaptive.expect, place and place[1])
+        needed = needed_disk_bytes(planned)
         if place is not None:
-            planned = plan_run(loaded, bed, adaptive.expect, place[1])
-            require_disk(folder, needed_disk_bytes(planned))
+            require_disk(folder, needed)
         else:
-            planned = plan_run(loaded, bed, adaptive.expect)
             held.enter_context(machine_for(bed.model, folder, on_wait))
-            check_host(bed.model, folder, needed_disk_bytes(planned), find_ccas(loaded, bed))
+            check_host(bed.model, folder, needed, find_ccas(loaded, bed))
         active = new_run(folder, loaded, bed, planned, adaptive.make_chooser)
         return RunInProgress(active, held.pop_all(), place and place[0])
 

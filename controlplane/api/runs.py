@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
-from nashbed.controlplane.contract.units import Duration
+from nashbed.controlplane.contract.units import Duration, counted
 from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.integrity import CheckedRun, DamagedFile, check_run
 from nashbed.controlplane.store.run_directory import REPORT
@@ -218,7 +219,11 @@ class Run:
 
     def __repr__(self) -> str:
         """Its name, and how much is in it."""
-        return f"<Run {self.path.name}: {len(self.trials)} trials>"
+        return f"<Run {self.path.name}: {counted(len(self.trials), 'trial')}>"
+
+    def _repr_html_(self) -> str:
+        lines = (f"<p>{escape(f'{name}: {told}')}</p>" for name, told in self.headlines.items())
+        return f"{escape(repr(self))}{''.join(lines)}{self.tables['mixes']._repr_html_()}"
 
     @property
     def scenario(self) -> Scenario:

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 from nashbed.analysis.models.agreement import (
     Agreement,
     EquilibriaTableAnswer,
@@ -27,6 +29,7 @@ from nashbed.analysis.models.equilibrium_files import (
     read_published,
 )
 from nashbed.analysis.models.mix_files import MixTable, mix_table
+from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 from nashbed.controlplane.store.errors import RunError, writing
 
@@ -69,6 +72,13 @@ class Equilibria:
             agreement=self.agreement,
             files=tuple(map(str, self.files)),
         )
+
+    def __repr__(self) -> str:
+        """How much is in it."""
+        return f"<Equilibria: {counted(len(self.rows), 'row')}>"
+
+    def _repr_html_(self) -> str:
+        return pl.read_csv(io.StringIO(equilibria_csv(self.rows)))._repr_html_()
 
 
 def mixes(runs: Sequence[RunLike], out: str | Path | None = None) -> MixTable:

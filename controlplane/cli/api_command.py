@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -36,7 +36,6 @@ from .options import (
 )
 
 Command = Callable[..., Answer | int]
-Display = Callable[[], AbstractContextManager[Any]]
 Options = Mapping[str, inspect.Parameter]
 KINDS = {
     "Path": Path, "RunLike": Path, "ScenarioLike": Path,
@@ -124,16 +123,13 @@ class Call:
         typed: Those that are not as usual, as they are written.
     """
 
-    def __init__(
-        self, function: ApiFunction, options: Options, values: Mapping[str, Any], display: Display
-    ) -> None:
+    def __init__(self, function: ApiFunction, options: Options, values: Mapping[str, Any]) -> None:
         own = {name: options[name] for name in function.arguments if name in options}
         told = {name: values[option.name] for name, option in own.items()}
         self.given = {name: value for name, value in told.items() if value not in (None, [])}
         self.written = {name: _written(option) for name, option in options.items()}
         self.typed = [self.written[n] for n, v in self.given.items() if v != own[n].default]
         self._function = function
-        self._display = display
         self._changes: Sequence[str] = values.get("changes") or ()
 
     def __call__(self, *first: Any, **more: Any) -> Any:
@@ -163,7 +159,7 @@ class Call:
         has = self._function.arguments
         must = (name for name in self.written if name in has and has[name].default is NOTHING)
         told: dict[str, Any] = {**dict.fromkeys(must), **self.given}
-        told |= {name: shown.enter_context(self._display()) for name in FOLLOWED & has.keys()}
+        told |= {name: shown.enter_context(step_display()) for name in FOLLOWED & has.keys()}
         if self._changes and "scenario" in has:
             told["scenario"] = _changed(told["scenario"], self._changes)
         if "on_wait" in has:
@@ -184,7 +180,6 @@ def command(
     *paths: str,
     examples: str,
     name: str | None = None,
-    display: Display = step_display,
     hidden: bool = False,
     **changed: Any,
 ) -> Callable[[Command], Command]:
@@ -199,7 +194,6 @@ def command(
         paths: The functions.
         examples: The end of its help.
         name: Its name; None: that of what is decorated.
-        display: Shows a person the steps of what takes long.
         hidden: Whether help leaves it out.
         changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
             API has it, an annotation that says all, or None: it is no option.
@@ -214,7 +208,7 @@ def command(
         options = _options(ordered, KNOWN | changed | {each.name: None for each in own})
 
         def called(as_json: bool = False, **given: Any) -> int:
-            calls = [Call(each, options, given, display) for each in read]
+            calls = [Call(each, options, given) for each in read]
             said = function(*calls, **{each.name: given[each.name] for each in own})
             return said.write(as_json) if isinstance(said, Answer) else said
 

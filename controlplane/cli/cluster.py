@@ -18,7 +18,7 @@ from ..config import load_testbed
 from ..contract.cluster import Cluster, ClusterTls
 from ..contract.errors import EXIT_OK, ConfigError
 from ..run.standing import standing, with_capacity
-from .options import app
+from .options import PrivateNetwork, app
 
 Ca = Annotated[
     str | None,
@@ -28,14 +28,6 @@ Certificate = Annotated[
     str | None, typer.Option("--tls-cert", help="Certificate to show to the others.")
 ]
 Key = Annotated[str | None, typer.Option("--tls-key", help="Its private key.")]
-PrivateNetwork = Annotated[
-    bool,
-    typer.Option(
-        "--private-network",
-        help="Use a network of private addresses without TLS. Whoever reaches it can run "
-        "programs as you.",
-    ),
-]
 
 WORKER_EXAMPLES = """Examples: nashbed worker tcp://127.0.0.1:8786;
 nashbed worker tls://lab:8786 --tls-ca ca.pem --tls-cert worker.pem --tls-key worker.key;

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nashbed.steps import ShowStep, show_nothing
+from nashbed.steps import ShowStep
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Table
 
 WIDTH = 110
+LINE_EVERY_S = 15.0
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
@@ -61,36 +61,32 @@ def duration_text(seconds: float) -> str:
 
 @contextmanager
 def step_display() -> Iterator[ShowStep]:
-    """A bar on a terminal, plain lines elsewhere; on standard error."""
+    """A bar on a terminal; elsewhere a line for each step, and while one takes long."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda title, done, total: console.print(f"{done}/{total} {title}", highlight=False)
+        yield Lines(console).show
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("preparing", total=None)
         yield lambda title, done, total: progress.update(
-            task, description=title, completed=done, total=total
+            task, description=title, completed=done, total=total or None
         )
 
 
-@contextmanager
-def question_display() -> Iterator[ShowStep]:
-    """A bar for each thing that is counted, on a terminal and standard error; else nothing.
+class Lines:
+    """Steps as plain lines: many quick ones of the same title are one line."""
 
-    For many quick steps: a line for each would be thousands.
-    """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield show_nothing
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-        tasks: dict[str, TaskID] = {}
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = ""
+        self._said_s = 0.0
 
-        def show(title: str, done: int, total: int) -> None:
-            if title not in tasks:
-                tasks[title] = progress.add_task(title, total=total)
-            progress.update(tasks[title], completed=done)
-
-        yield show
+    def show(self, title: str, done: int, total: int) -> None:
+        """Say a line when there is something new to say, or when it has been quiet for long."""
+        now = time.monotonic()
+        if title == self._last and now - self._said_s < LINE_EVERY_S:
+            return
+        self._last, self._said_s = title, now
+        line = f"{done}/{total} {title}" if total else title
+        self._console.print(line, highlight=False, soft_wrap=True)

@@ -27,12 +27,7 @@ class Markers:
 
 
 def filled(text: str, markers: Markers, make_table: MakeTable) -> str:
-    """A document with its tables made anew.
-
-    Args:
-        text: The document.
-        markers: What its tables stand between.
-    """
+    """A document with its tables made anew."""
     pattern = rf"^({markers.begin})\n.*?^({re.escape(markers.end)})$"
 
     def replaced(found: re.Match[str]) -> str:
@@ -43,10 +38,6 @@ def filled(text: str, markers: Markers, make_table: MakeTable) -> str:
 
 def write_tables(path: Path, markers: Markers, make_table: MakeTable) -> None:
     """Make the tables of a document anew.
-
-    Args:
-        path: The document.
-        markers: What its tables stand between.
 
     Raises:
         ConfigError: The document has no such markers.

@@ -10,7 +10,7 @@ import typer
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, new_table, question_display
+from .console import as_text, new_table
 from .options import Answer, app
 from .results import equilibria_text, mixes_answer
 
@@ -32,7 +32,7 @@ NONE = "-"
 WIDE = 120
 
 
-@command(app, "tables.equilibria", examples=EXAMPLES, display=question_display)
+@command(app, "tables.equilibria", examples=EXAMPLES)
 def equilibria(
     table: Call,
     mixes: Annotated[

@@ -47,11 +47,7 @@ def with_administrators(path: str) -> str:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command; returns the exit code.
-
-    Args:
-        args: The words after `nashbed`.
-    """
+    """Run one command, the words after `nashbed`; returns the exit code."""
     from .app import command_line  # noqa: PLC0415 - Ctrl-C must be ours before imports take time
 
     try:

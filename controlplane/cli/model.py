@@ -10,7 +10,7 @@ import typer
 from ..contract.errors import ConfigError
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, new_table, question_display
+from .console import as_text, new_table
 from .options import Answer, app
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ INNER = (
     "models.predictions",
     "models.errors",
     examples=EXAMPLES,
-    display=question_display,
     rate=typer.Option(None),
     base_rtt=typer.Option(None),
     buffer=typer.Option(None),

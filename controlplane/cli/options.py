@@ -43,7 +43,8 @@ PrivateNetwork = Annotated[
     bool,
     typer.Option(
         "--private-network",
-        help="Use a cluster on a network of private addresses without TLS.",
+        help="Use a cluster on a network of private addresses without TLS. Whoever reaches it can "
+        "run programs as you.",
     ),
 ]
 Changes = Annotated[

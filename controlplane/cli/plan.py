@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Annotated
 
 import typer
 from nashbed.files import read_testbed
-from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from nashbed.planning import Preview, speed_ups
 
-from ..contract.certificate import Standing
-from ..contract.model import JsonObject
-from ..contract.plan import Plan, PlannedTrial
-from ..contract.units import Duration, Rate, Size, counted
+from ..contract.plan import Plan
+from ..contract.units import Duration, counted
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import Answer, app
-
-
-class PlanAnswer(Plan):
-    """What `nashbed plan` answers: the plan, and what follows from it here.
-
-    Attributes:
-        certificate: What the testbed's certificate is worth.
-        cluster: The cluster that it is for; left out on this machine.
-        target: What the target would be sent, by part; left out where the plan says it all.
-        ccas: CCA -> its file; left out where the kernel has all of them.
-        trial_lengths: Whether trials are long enough; left out where that was not asked.
-    """
-
-    certificate: Standing
-    cluster: ClusterSeats | None = None
-    target: dict[str, list[str]] | None = None
-    controls: dict[str, str] | None = None
-    trial_lengths: LengthAnswer | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_left_out(self, dump: SerializerFunctionWrapHandler) -> JsonObject:
-        optional = ("cluster", "target", "controls", "trial_lengths")
-        return {k: v for k, v in dump(self).items() if k not in optional or v is not None}
 
 
 @command(
@@ -76,14 +49,14 @@ def plan(
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
     found = preview(lengths=not no_model)
-    said = PlanAnswer(
-        **dict(found.plan),
-        certificate=found.certificate,
-        cluster=found.cluster,
-        target=found.target or None,
-        controls=found.ccas or None,
-        trial_lengths=found.lengths and found.lengths.answer(),
-    )
+    more = {
+        "cluster": found.cluster,
+        "target": found.target,
+        "controls": found.ccas,
+        "trial_lengths": found.lengths and found.lengths.answer(),
+    }
+    said = dict(found.plan) | {"certificate": found.certificate}
+    said |= {key: value for key, value in more.items() if value}  # the rest was not asked
     return Answer(said, lambda: preview_text(found))
 
 
@@ -107,33 +80,15 @@ def plan_table(plan: Plan) -> str:
     chosen = plan.search == "adaptive"
     number = f"about {plan.expected_trials} of up to " if chosen else ""
     title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
-    most = "at most" if chosen else "trials"
-    kernels = any(trial.setting.kernel for trial in plan.trials)
-    queues = any(trial.setting.discipline or trial.setting.queues for trial in plan.trials)
-    more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
-    shown = ("setting", "rate", "buffer", "base RTT", *more)
-    table = new_table(title, *shown, "mixes", most)
-    count = Counter(trial.setting.label for trial in plan.trials)
-    first: dict[str, PlannedTrial] = {}
-    for trial in plan.trials:
-        first.setdefault(trial.setting.label, trial)
-    for label, trial in first.items():
-        mixes = {t.key.rpartition("-r")[0] for t in plan.trials if t.setting.label == label}
-        setting = trial.setting
-        table.add_row(
-            label,
-            str(Rate(setting.rate_bps)),
-            f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
-            ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
-            *((setting.queue_text,) if queues else ()),
-            *((setting.kernel,) if kernels else ()),
-            str(len(mixes)),
-            str(count[label]),
-        )
+    rows = plan.by_setting()
+    table = new_table(title, *rows[0])
+    for row in rows:
+        table.add_row(*row.values())
+    first = {trial.setting.label: trial for trial in reversed(plan.trials)}
     applied = "".join(
-        f"{label}: {trial.expected.detail}\n"
-        for label, trial in first.items()
-        if trial.expected is not None and trial.expected.detail
+        f"{row['setting']}: {expected.detail}\n"
+        for row in rows
+        if (expected := first[row["setting"]].expected) is not None and expected.detail
     )
     several = next((trial.setting.queues for trial in plan.trials if trial.setting.queues), None)
     if several is not None:

@@ -16,9 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..contract.units import Rate
-from .console import duration_text
+from .console import LINE_EVERY_S, duration_text
 
-LINE_EVERY_S = 15.0
 HEAD_LINES = 3
 """The summary, the bar, and a line to spare."""
 GAP = 2
@@ -112,13 +111,7 @@ class LiveDisplay(Display):
 
 
 def lane_grid(rows: list[tuple[str, str, str, str]], height: int, width: int) -> RenderableType:
-    """Lanes in as many columns as they need and the terminal has; what is left is counted.
-
-    Args:
-        rows: One for each lane, see `lane_row`.
-        height: Lines that there are.
-        width: Characters that there are in a line.
-    """
+    """Lanes in as many columns as they need and the terminal has; what is left is counted."""
     height = max(2, height)
     wide = max((sum(len(cell) + GAP for cell in row) for row in rows), default=1)
     columns = max(1, min(-(-len(rows) // height), width // wide))

@@ -15,7 +15,7 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.metrics import DISPLAY
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
-from .console import as_text, new_table, question_display
+from .console import as_text, new_table
 from .equivalence_text import equivalence_text
 from .options import Answer, app
 from .result_text import headline_lines, left_out_text
@@ -63,7 +63,6 @@ Row = TypeVar("Row", "Comparison", "ShareComparison")
     "runs.open_run",
     "runs.Run.report",
     examples="Example: nashbed report results/20260101T120000Z-quickstart --format pdf",
-    display=question_display,
     formats=typer.Option("--format"),
     out=None,
 )
@@ -129,7 +128,6 @@ def compare(
     "runs.Run.export",
     "runs.Run.export_trial",
     examples=EXPORT_EXAMPLES,
-    display=question_display,
     form=typer.Option(
         "csv",
         "--format",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .api_command import Call, command
-from .console import question_display, say
+from .console import say, step_display
 from .options import Answer, app
 from .progress import make_display
 from .result_text import result_text, run_answer
@@ -75,7 +75,7 @@ def _finish(running: RunInProgress, no_report: bool) -> Answer:
         carry_out(running)
         say("measuring the trials" if no_report else "measuring the trials, building the report")
         finished = running.finish()
-    with question_display() as show:
+    with step_display() as show:
         report = None if no_report else finished.report(on_step=show)
     said = run_answer(finished, report)
     return Answer(said, lambda: result_text(finished, report), said.exit_code)

@@ -20,11 +20,6 @@ from .console import duration_text
 def machine_for(testbed: Testbed, what: Path | str, wait: bool) -> Iterator[None]:
     """Have the machine while the block lasts; for whom this process waits is shown.
 
-    Args:
-        testbed: The testbed; in virtual time it shares nothing with others.
-        what: What it is for, as others are told: the folder, or the command.
-        wait: Whether another run is waited for.
-
     Raises:
         HostError: This is not root, or another run is alive and not waited for.
     """

@@ -48,6 +48,10 @@ class Loaded(Generic[M]):
     name: str
     files: Mapping[str, Path] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """What it is, and where from."""
+        return f"<{type(self.model).__name__} of {self.name}>"
+
     @property
     def digest(self) -> str:
         """SHA-256 of the file's text."""

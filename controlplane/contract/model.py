@@ -1,8 +1,9 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import (
@@ -161,6 +162,14 @@ class FileModel(ContractModel):
         copy = self.model_copy()
         copy._content = content
         return copy
+
+
+def html_table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows with the same keys as a table that a notebook shows."""
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)] if rows else []
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in line) for line in lines)
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
+    return f"<table><caption>{escape(title)}</caption>{body}</table>"
 
 
 class JsonAnswer(ContractModel):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from .model import ContractModel
+from .model import ContractModel, html_table
 from .target import Applied
 from .testbed import Capacity
 from .trial import Mix, Setting
+from .units import Duration, Rate, Size, counted
 
 PLAN_FORMAT: Final = 2
 
@@ -90,6 +91,39 @@ class Plan(ContractModel):
     memory_short: str = ""
     isolated: bool = False
     virtual_time: bool = False
+
+    def __repr__(self) -> str:
+        """What is run, and how long it takes."""
+        return (
+            f"<Plan of {self.scenario}: {counted(self.expected_trials, 'trial')}, about "
+            f"{self.estimated_seconds:.0f} s>"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.by_setting())
+
+    def by_setting(self) -> list[dict[str, str]]:
+        """A row for each setting, as a person reads it; with columns only for what differs."""
+        trials: dict[str, list[PlannedTrial]] = {}
+        for trial in self.trials:
+            trials.setdefault(trial.setting.label, []).append(trial)
+        settings = [trial.setting for trial in self.trials]
+        queues = any(each.discipline or each.queues for each in settings)
+        kernels = any(each.kernel for each in settings)
+        return [
+            {
+                "setting": label,
+                "rate": str(Rate(setting.rate_bps)),
+                "buffer": f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
+                "base RTT": ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
+                **({"queue": setting.queue_text} if queues else {}),
+                **({"kernel": setting.kernel} if kernels else {}),
+                "mixes": str(len({trial.key.rpartition("-r")[0] for trial in own})),
+                "at most" if self.search == "adaptive" else "trials": str(len(own)),
+            }
+            for label, own in trials.items()
+            for setting in (own[0].setting,)
+        ]
 
     @property
     def largest_window_bytes(self) -> int:

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import nashbed as nb
 import pytest
@@ -42,6 +43,20 @@ def test_importing_it_imports_nothing_else() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert told.stdout.strip() == "[]"
+
+
+def test_what_a_notebook_shows(whole_run: Path) -> None:
+    """One line, and a table: no text of a file, no list of trials."""
+    plan, run = nb.plan("quickstart", "virtual"), nb.open_run(whole_run)
+    mixes, equilibria = nb.tables.mixes([run]), nb.tables.equilibria([run])
+    assert re.fullmatch(r"<Plan of quickstart: \d+ trials, about \d+ s>", repr(plan))
+    assert re.fullmatch(r"<Scenario of .*quickstart\.yaml>", repr(nb.read_scenario("quickstart")))
+    assert repr(run) == f"<Run {whole_run.name}: 5 trials>"
+    assert (repr(mixes), repr(equilibria)) == ("<MixTable: 5 mixes>", "<Equilibria: 1 row>")
+    assert "<td>b5bdp</td><td>20mbit</td><td>5bdp (250kB)</td><td>20ms</td>" in plan._repr_html_()
+    for each in (run, mixes, equilibria):
+        assert "<table" in each._repr_html_()
+    assert next(iter(run.headlines)) in run._repr_html_()
 
 
 def test_models_are_asked_in_the_quantities_of_a_scenario() -> None:
