@@ -201,7 +201,7 @@ def test_a_full_disk_here_ends_the_run_which_can_be_resumed(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(parcel_module, "_extract", full)
+        patch.setattr(parcel_module, "_write", full)
         with pytest.raises(DiskFullError, match=f"{run.directory.trials}.*the disk is full"):
             bed.run(run)
     assert status(run) == "failed"
