@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+from scipy import special
+
 from ..config import Loaded, parse_testbed
 from ..contract.certificate import LevelAttempt, LoneShare, ProbedShares
 from ..contract.errors import ConfigError, HostError, PrerequisiteError
 from ..contract.testbed import Testbed
-from ..lane.lab import compiled_program
-from ..machine.host.session import MakeSession
 from ..machine.kernels.cache import find_kernel
-from ..machine.sessions import check_host, local_session
+from ..machine.sessions import check_host
 from ..run.active_run import needed_disk_bytes
+from ..run.this_machine import ThisMachine
 from ..targets import capabilities_of
-from .level import Lanes, LevelRunner, ShowLine, measuring_bed, why_not
-from .lone_share import MARGIN, judged, lone_share
+from .level import HERE, Lanes, LevelRunner, ShowLine, measuring_bed, why_not
 
 Measure = Callable[[int], LevelAttempt]
 PANEL_LANES = Lanes()
@@ -32,6 +33,10 @@ FEW = 2
 """Lanes of the first level: what lateness and shares are without load."""
 VIRTUAL = "name: virtual\ntarget: virtual\n"
 VIRTUAL_TRIALS = 12
+MARGIN = 0.02
+"""The largest difference of the lone flow's share that does not matter."""
+GATE = "lone_share"
+"""By this name a level fails, as by that of a gate."""
 FEW_TIMES = 4
 """How often that level is measured: a share of a few lanes is a matter of chance."""
 
@@ -87,8 +92,7 @@ def measure_lanes(
     testbed: Loaded[Testbed],
     what: Capacities,
     show_line: ShowLine,
-    make_session: MakeSession = local_session,
-    find_artefact: Callable[[Testbed], Path] = compiled_program,
+    place: ThisMachine = HERE,
 ) -> LaneCount:
     """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
 
@@ -100,7 +104,7 @@ def measure_lanes(
     if reason:
         raise ConfigError(f"{testbed.name}: {reason}")
     bed = measuring_bed(testbed, what.lanes.rate)
-    runner = LevelRunner(bed, what.lanes, make_session, find_artefact)
+    runner = LevelRunner(bed, what.lanes, place)
     largest = _largest(runner, what)
     seeds = count(1)
 
@@ -198,6 +202,41 @@ class Search:
         """A level that passed before must pass once more; one that was not tried, twice."""
         known = any(made.passed for made in self.made if made.lanes == level)
         return (known or self.passes(level)) and self.passes(level)
+
+
+def lone_share(shares: Sequence[float]) -> LoneShare | None:
+    """Mean of the lanes and its Student t interval; None without a lane.
+
+    Args:
+        shares: Of each lane, 0 to 1.
+    """
+    values = np.array(shares)
+    n = len(values)
+    if n == 0:
+        return None
+    if n == 1:
+        return LoneShare(mean=float(values[0]), ci95=None, lanes=1)
+    error = float(values.std(ddof=1)) / n**0.5
+    return LoneShare(
+        mean=float(values.mean()), ci95=float(special.stdtrit(n - 1, 0.975)) * error, lanes=n
+    )
+
+
+def judged(made: LevelAttempt, few: LoneShare | None, margin: float = MARGIN) -> LevelAttempt:
+    """The attempt, failed where load changed the lone flow's share.
+
+    Args:
+        few: What the flow gets with few lanes side by side; None: not known.
+        margin: The largest difference that does not matter.
+    """
+    now = lone_share(made.lone_shares)
+    if not made.passed or few is None or now is None or abs(now.mean - few.mean) <= margin:
+        return made
+    reason = (
+        f"{GATE}: the CUBIC flow among BBR flows gets {now.in_percent()} of the throughput, "
+        f"{few.in_percent()} with few lanes"
+    )
+    return made.model_copy(update={"passed": False, "failed": {GATE: made.lanes}, "reason": reason})
 
 
 def _largest(runner: LevelRunner, what: Capacities) -> int:

@@ -15,7 +15,6 @@ upwards, from a size that depends on all that was sent before; a drop point need
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import re
 import shutil
@@ -30,7 +29,6 @@ from ..contract.testbed import Testbed
 from ..machine.host.session import PathEnds, Session
 from ..machine.paths import PKTGEN_SCRIPT
 from .load import Burst, BurstStep, Load, OwnLoad
-from .probe import Prober
 
 LOG = logging.getLogger(__name__)
 START_S = 30.0
@@ -78,12 +76,12 @@ def choose_load(asked: str, testbed: Testbed) -> MakeLoad:
     if place or kind not in ("auto", "own", "testpmd"):
         raise ConfigError(f"--load {asked}: write auto, own, testpmd or pktgen[:HOST[:PORT]]")
     if testbed.is_virtual:
-        return _own
+        return OwnLoad
     fast = testbed.capacity.rate.bps > OWN_CARRIES_BPS
     there = shutil.which(TESTPMD) is not None
     if kind == "testpmd" and not there:
         raise HostError(f"{TESTPMD}: not installed; run `apt install dpdk-dev`, or use --load own")
-    return _testpmd if kind == "testpmd" or (kind == "auto" and fast and there) else _own
+    return _testpmd if kind == "testpmd" or (kind == "auto" and fast and there) else OwnLoad
 
 
 def _address(place: str) -> tuple[str, int]:
@@ -91,15 +89,6 @@ def _address(place: str) -> tuple[str, int]:
     if port and not (port.isdecimal() and 0 < int(port) < 2**16):
         raise ConfigError(f"--load pktgen:{place}: {port!r} is not a port number")
     return host or "localhost", int(port or DEFAULT_PORT)
-
-
-def _own(session: Session, folder: Path) -> Load:
-    numbers = itertools.count(1)
-    return OwnLoad(
-        lambda sockets, schedule: Prober(
-            session, folder / f"load-{next(numbers):02d}", sockets, schedule
-        )
-    )
 
 
 def _testpmd(session: Session, folder: Path) -> Load:

@@ -6,7 +6,6 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from ..contract.target import Capabilities
 from ..contract.testbed import Capacity, Testbed
 from ..contract.trial import TrialRecord
 from ..contract.units import Buffer, Duration, Rate
-from ..lane.lab import compiled_program
 from ..machine.host.counters import Ticks, read_ticks, shares
-from ..machine.host.session import MakeSession
-from ..machine.sessions import local_session
 from ..run.active_run import new_run
 from ..run.planning import plan_run
 from ..run.progress import Snapshot, TrialStep
@@ -37,6 +33,7 @@ RATE = Rate(50_000_000)
 BUFFER = Buffer.parse("2bdp")
 BASE_RTT = Duration(40_000_000)
 MOST_WARMUP_S = 5.0
+HERE = ThisMachine()
 SCENARIO = """\
 name: capacity
 title: Lanes side by side
@@ -132,8 +129,7 @@ class LevelRunner:
 
     testbed: Loaded[Testbed]
     lanes: Lanes
-    make_session: MakeSession = local_session
-    find_artefact: Callable[[Testbed], Path] = compiled_program
+    place: ThisMachine = HERE
 
     def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
         """The plan of a level; raises ConfigError where it does not fit on the testbed."""
@@ -154,7 +150,7 @@ class LevelRunner:
             run = new_run(folder, scenario, self.testbed, plan)
             early = ""
             try:
-                execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))
+                execute(run, watch.see, self.place)
             except DiskFullError:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do
@@ -170,7 +166,7 @@ class LevelRunner:
         scenario, plan = self.plan(trials)
         with scratch_folder("capacity") as folder:
             run = new_run(folder, scenario, self.testbed, plan)
-            execute(run, lambda _: None, ThisMachine(self.make_session, self.find_artefact))
+            execute(run, lambda _: None, self.place)
             return lone_shares(run.directory, run.directory.sealed())
 
     def _summed_up(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.records import PROBE_SCHEDULE
+from ..machine.host.session import Session
 from .probe import Prober, Socket
 
 NS = 10**9
@@ -80,10 +82,15 @@ class Load(ABC):
 
 
 class OwnLoad(Load):
-    """nashbed-probe without echoes."""
+    """nashbed-probe without echoes.
 
-    def __init__(self, make_prober: Callable[[list[Socket], NDArray[np.void]], Prober]) -> None:
-        self._make_prober = make_prober
+    Args:
+        folder: Where its files go, a folder for each burst.
+    """
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self._session = session
+        self._folders = (folder / f"load-{number:02d}" for number in itertools.count(1))
 
     def describe(self) -> dict[str, str]:
         """Its name; its version is the checkout's."""
@@ -92,7 +99,7 @@ class OwnLoad(Load):
     def send(self, burst: Burst) -> int:
         """Send a burst."""
         sockets = [Socket(burst.src, burst.sport, burst.dst, burst.dport)]
-        prober = self._make_prober(sockets, schedule_of(burst))
+        prober = Prober(self._session, next(self._folders), sockets, schedule_of(burst))
         try:
             prober.start()
             prober.finish()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import io
 import logging
-import os
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,14 +21,13 @@ from ..machine.kernels.cache import (
     GuestKernel,
     damage_of,
     find_kernel,
-    kernel_cache,
     kernel_folder,
     read_kernel,
     what_stops,
 )
 from ..store.checksums import file_digest, write_sums
 from ..store.errors import disk_errors
-from ..store.staging import remove_stale, whole_folder
+from ..store.staging import locked, remove_stale, whole_folder
 from .identity import DIGITS, KernelIdentity
 from .plugin import run_on
 from .request import RunBundle
@@ -146,7 +142,8 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
         HostError: It is not that kernel.
     """
     folder = kernel_folder(identity.release, identity.recipe)
-    with disk_errors(folder), _alone():
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with disk_errors(folder), locked(folder.parent):  # one of this machine's workers at a time
         remove_stale(folder.parent)
         kept = read_kernel(folder)
         if kept is not None and not damage_of(kept):
@@ -156,19 +153,6 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
             _check(made, identity)
             write_sums(made)
     LOG.info("kernel %s came from the client", folder.name)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Let one of this machine's workers in at a time."""
-    cache = kernel_cache()
-    cache.mkdir(parents=True, exist_ok=True)
-    file = os.open(cache / ".given.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
 
 
 def _extract(data: bytes, folder: Path) -> None:

@@ -1,7 +1,8 @@
 """The folder of a finished trial on its way from a worker to the client.
 
-Everything travels in one archive, but large files where there is a shared folder: they stay there;
-their names, sizes and digests travel, and the client's folder gets symbolic links to them.
+A parcel is a line of JSON, which lists the files, and their content. Where there is a shared folder
+large files stay there: their names, sizes and digests travel, and the client's folder gets symbolic
+links to them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ import hashlib
 import json
 import logging
 import shutil
-import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Self
+from typing import BinaryIO, Self
 
 import pyarrow as pa
 from pydantic import Field
@@ -36,20 +36,25 @@ CODEC = "zstd"
 in 65 ms; one of 0.6 MB by 8.0 %, 8.3 % and 8.5 %."""
 _CHUNK_BYTES = 1 << 20
 _BETWEEN = b"\n"
-"""Label and archive; a JSON document without indentation has none in it."""
+"""Label and content; a JSON document without indentation has none in it."""
 
 
 class ParcelError(HostError):
     """A parcel is damaged, hostile, or refers to what is not seen here."""
 
 
-class KeptFile(ContractModel):
-    """A file of the trial that stayed in the shared folder."""
+class SentFile(ContractModel):
+    """A file of the trial.
+
+    Attributes:
+        place: In the shared folder, where it stayed; empty: it travels.
+        digest: SHA-256 of a file that stayed.
+    """
 
     name: str
-    place: str
     size_bytes: int
-    digest: str
+    place: str = ""
+    digest: str = ""
 
 
 class Parcel(ContractModel):
@@ -57,28 +62,25 @@ class Parcel(ContractModel):
 
     Attributes:
         trial: Name of the folder: the trial's id.
-        content_bytes: Their sizes together.
-        archive: The others: a compressed tar archive.
+        content: Of the files that travel, one after the other, compressed.
         digest: SHA-256 of all of the above.
     """
 
     trial: str
-    files: int
-    content_bytes: int
-    kept: tuple[KeptFile, ...]
-    archive: bytes = Field(exclude=True, repr=False)
+    files: tuple[SentFile, ...]
+    content: bytes = Field(exclude=True, repr=False)
     digest: str
 
     def to_bytes(self) -> bytes:
-        """The parcel as it travels: a line of JSON, then the archive."""
-        return b"".join((self.model_dump_json().encode(), _BETWEEN, self.archive))
+        """The parcel as it travels: a line of JSON, then the content."""
+        return b"".join((self.model_dump_json().encode(), _BETWEEN, self.content))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """The parcel that travelled; raises ParcelError when it is not what was sent."""
-        label, _, archive = data.partition(_BETWEEN)
+        label, _, content = data.partition(_BETWEEN)
         try:
-            parcel = cls.model_validate({**json.loads(label), "archive": archive})
+            parcel = cls.model_validate({**json.loads(label), "content": content})
         except (ValueError, TypeError) as error:
             raise ParcelError("a parcel is damaged: its label cannot be read") from error
         parcel.check()
@@ -97,15 +99,14 @@ class Parcel(ContractModel):
         """SHA-256 of everything but the digest."""
         label = json.dumps(self.model_dump(mode="json", exclude={"digest"}), sort_keys=True)
         digest = hashlib.sha256(label.encode() + _BETWEEN)
-        digest.update(self.archive)
+        digest.update(self.content)
         return digest.hexdigest()
 
 
 def pack(folder: Path, shared: Path | None = None) -> Parcel:
-    """Pack a trial's folder. Memory: its compressed files.
+    """Pack a trial's folder, which is complete. Memory: its compressed files.
 
     Args:
-        folder: The folder, complete; its name is the trial's id.
         shared: Where large files stay, in a folder of the trial's own: the run's part of a folder
             that this machine and the client share. None: they travel as well.
 
@@ -116,17 +117,23 @@ def pack(folder: Path, shared: Path | None = None) -> Parcel:
     """
     files = _files(folder)
     large = [] if shared is None else [f for f in files if f.stat().st_size >= LARGE_BYTES]
-    others = [file for file in files if file not in large]
-    archive = _archive(folder, others)
-    parcel = Parcel(
-        trial=folder.name,
-        files=len(others),
-        content_bytes=sum(file.stat().st_size for file in others),
-        kept=_keep(folder, large, shared) if shared and large else (),
-        archive=archive,
-        digest="",
-    )
+    kept = _keep(folder, large, shared) if shared and large else ()
+    sink = pa.BufferOutputStream()
+    sent = []
+    with pa.CompressedOutputStream(sink, CODEC) as content:
+        for file in files:
+            if file not in large:
+                with file.open("rb") as source:
+                    size = sum(content.write(chunk) for chunk in _chunks(source))
+                sent.append(SentFile(name=file.relative_to(folder).as_posix(), size_bytes=size))
+    packed = sink.getvalue().to_pybytes()
+    parcel = Parcel(trial=folder.name, files=(*sent, *kept), content=packed, digest="")
     return parcel.model_copy(update={"digest": parcel.digest_of_content()})
+
+
+def _chunks(source: BinaryIO) -> Iterator[bytes]:
+    while chunk := source.read(_CHUNK_BYTES):
+        yield chunk
 
 
 def _files(folder: Path) -> list[Path]:
@@ -138,22 +145,7 @@ def _files(folder: Path) -> list[Path]:
     return found
 
 
-def _archive(folder: Path, files: Sequence[Path]) -> bytes:
-    sink = pa.BufferOutputStream()
-    with (
-        pa.CompressedOutputStream(sink, CODEC) as compressed,
-        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
-    ):
-        for path in files:
-            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
-            member.size, member.mtime = path.stat().st_size, int(path.stat().st_mtime)
-            with path.open("rb") as content:
-                archive.addfile(member, content)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
-
-
-def _keep(folder: Path, files: Sequence[Path], shared: Path) -> tuple[KeptFile, ...]:
+def _keep(folder: Path, files: list[Path], shared: Path) -> tuple[SentFile, ...]:
     """Copy files to a folder in the shared one that is there complete, or not at all."""
     place = f"{folder.name}-{token_hex(8)}"
     try:
@@ -168,18 +160,18 @@ def _keep(folder: Path, files: Sequence[Path], shared: Path) -> tuple[KeptFile, 
         ) from error
 
 
-def _copy(file: Path, name: Path, made: Path, place: str) -> KeptFile:
+def _copy(file: Path, name: Path, made: Path, place: str) -> SentFile:
     target = made / name
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with file.open("rb") as source, target.open("xb") as copy:
-        while chunk := source.read(_CHUNK_BYTES):
+        for chunk in _chunks(source):
             digest.update(chunk)
             copy.write(chunk)
-    return KeptFile(
+    return SentFile(
         name=name.as_posix(),
-        place=f"{place}/{name.as_posix()}",
         size_bytes=target.stat().st_size,
+        place=f"{place}/{name.as_posix()}",
         digest=digest.hexdigest(),
     )
 
@@ -200,93 +192,66 @@ def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
     """
     with _clear_errors(parcel, folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with whole_folder(folder, replace=False) as made:
-            _extract(parcel, made)
-            for kept in parcel.kept:
-                _link(kept, parcel.trial, made, shared)
+        source = pa.BufferReader(parcel.content)
+        with (
+            whole_folder(folder, replace=False) as made,
+            pa.CompressedInputStream(source, CODEC) as content,
+        ):
+            for file in parcel.files:
+                path = made / _checked(file.name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if file.place:
+                    path.symlink_to(_seen(file, parcel.trial, shared))
+                else:
+                    _write(content, file, path)
+            if content.read(1):
+                raise ParcelError(f"the parcel of trial {parcel.trial} holds more than it says")
 
 
 @contextlib.contextmanager
 def _clear_errors(parcel: Parcel, folder: Path) -> Iterator[None]:
-    """Whatever a hostile or damaged archive makes the libraries raise, as one clear line."""
+    """Whatever a hostile or damaged parcel makes the libraries raise, as one clear line."""
     try:
         with disk_errors(folder):
             yield
-    except (OSError, tarfile.TarError, pa.ArrowException, ValueError, RecursionError) as error:
+    except (OSError, pa.ArrowException, ValueError) as error:
         problem = f"{folder}: the parcel of trial {parcel.trial} cannot be unpacked"
         raise ParcelError(f"{problem}: {' '.join(str(error).split())}") from error
 
 
-def _extract(parcel: Parcel, folder: Path) -> None:
-    """Write the archive's files, and see that they are those that were packed."""
-    names: set[str] = set()
-    content_bytes = 0
-    with (
-        pa.CompressedInputStream(pa.BufferReader(parcel.archive), CODEC) as content,
-        tarfile.open(fileobj=content, mode="r|") as archive,
-    ):
-        for member in archive:
-            _check_member(member, names)
-            content_bytes += member.size
-            _check_amount(parcel, len(names), content_bytes)
-            _write(archive, member, folder / member.name)
-    if (len(names), content_bytes) != (parcel.files, parcel.content_bytes):
-        raise ParcelError(
-            f"the parcel of trial {parcel.trial} holds {len(names)} files of {content_bytes} B, "
-            f"and should hold {parcel.files} of {parcel.content_bytes} B"
-        )
-
-
-def _check_member(member: tarfile.TarInfo, names: set[str]) -> None:
-    """Refuse all but a regular file with a name of its own in the folder."""
-    if member.type != tarfile.REGTYPE or member.sparse is not None:
-        raise ParcelError(f"the parcel holds {member.name!r}, which is not a regular file")
-    _check_name(member.name)
-    if member.name in names:
-        raise ParcelError(f"the parcel holds {member.name!r} twice")
-    names.add(member.name)
-
-
-def _check_name(name: str) -> None:
+def _checked(name: str) -> str:
+    """A name, if it is one of a file within its folder."""
     path = PurePosixPath(name)
     plain = name and "\0" not in name and name == path.as_posix() and name != "."
     if not plain or path.is_absolute() or ".." in path.parts:
         raise ParcelError(f"the parcel holds {name!r}, which is not a name within its folder")
+    return name
 
 
-def _check_amount(parcel: Parcel, files: int, content_bytes: int) -> None:
-    """Refuse, before it is written, what is more than the parcel says that it holds."""
-    if files > parcel.files or content_bytes > parcel.content_bytes:
-        raise ParcelError(f"the parcel of trial {parcel.trial} holds more than it says")
-
-
-def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    """Write a file's content: owner, mode and times are not another machine's to say."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    source = archive.extractfile(member)
-    assert source is not None
+def _write(content: pa.CompressedInputStream, file: SentFile, path: Path) -> None:
+    left = file.size_bytes
     with path.open("xb") as copy:
-        shutil.copyfileobj(source, copy)
+        while left > 0:
+            chunk = content.read(min(left, _CHUNK_BYTES))
+            if not chunk:
+                raise ParcelError(f"the parcel ends within {file.name!r}")
+            left -= copy.write(chunk)
 
 
-def _link(kept: KeptFile, trial: str, folder: Path, shared: Path | None) -> None:
-    """Refer to a file in the shared folder, once it is seen as the worker wrote it."""
+def _seen(kept: SentFile, trial: str, shared: Path | None) -> Path:
+    """A file in the shared folder, once it is seen as the worker wrote it."""
     if shared is None:
         raise ParcelError(f"{kept.name} of trial {trial} stayed in a shared folder; none is named")
-    _check_name(kept.name)
-    _check_name(kept.place)
-    file = shared.resolve() / kept.place
+    file = shared.resolve() / _checked(kept.place)
     if problem := _problem(file, kept, shared):
         raise ParcelError(
             f"{file}: {problem}, but the worker of trial {trial} wrote it; see that {shared} is "
             "one and the same folder on this machine and on every worker"
         )
-    link = folder / kept.name
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(file)
+    return file
 
 
-def _problem(file: Path, kept: KeptFile, shared: Path) -> str:
+def _problem(file: Path, kept: SentFile, shared: Path) -> str:
     """What is wrong with a file in the shared folder; empty: nothing."""
     if not file.resolve().is_relative_to(shared.resolve()):
         return "leads out of the shared folder"

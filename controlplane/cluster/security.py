@@ -28,6 +28,7 @@ from ..contract.errors import ConfigError, HostError
 Done = TypeVar("Done")
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 REMEDY = "use TLS (docs/how-to/clusters.md says how)"
+NO_SUCH_HOST = "there is no host of that name; check how it is written"
 ANSWER_S = 5.0
 """How long a scheduler may take to answer: a thousand times what one across the world needs."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
@@ -109,9 +110,7 @@ def resolve(host: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise HostError(
-            f"{host}: there is no host of that name; check how it is written"
-        ) from error
+        raise HostError(f"{host}: {NO_SUCH_HOST}") from error
     return list(dict.fromkeys(str(info[4][0]).partition("%")[0] for info in found))
 
 
@@ -199,19 +198,13 @@ def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> s
     try:
         plain = socket.create_connection(host_and_port(address), timeout=answer_s)
     except OSError as error:
-        raise _not_there(address, error, answer_s) from error
+        raise UnreachableError(f"{address}: {_not_there(error, answer_s)}") from error
     with plain:
         here = str(plain.getsockname()[0])
         try:
             words = _first_words(plain, tls)
-        except ssl.SSLCertVerificationError as error:
-            raise HostError(f"{address}: {_not_believed(error, tls)}") from error
-        except ssl.SSLError as error:
-            raise HostError(f"{address}: {_tls_problem(error, tls)}") from error
-        except TimeoutError as error:
-            raise HostError(f"{address}: {_silence(tls)}") from error
         except OSError as error:
-            raise HostError(f"{address}: {_closed(tls)}") from error
+            raise HostError(f"{address}: {_no_words(error, tls)}") from error
     if not words:
         raise HostError(f"{address}: {_closed(tls)}")
     return here
@@ -224,57 +217,49 @@ def _first_words(plain: socket.socket, tls: ClusterTls | None) -> bytes:
         return encrypted.recv(1)
 
 
-def _not_there(address: str, error: OSError, answer_s: float) -> HostError:
+def _not_there(error: OSError, answer_s: float) -> str:
     if isinstance(error, socket.gaierror):
-        return UnreachableError(f"{address}: there is no host of that name; check it")
+        return NO_SUCH_HOST
     if isinstance(error, TimeoutError):
-        why = f"no answer in {answer_s:g} s; is it the right address, and does a firewall let us?"
-    elif isinstance(error, ConnectionRefusedError):
-        why = "nobody listens there; start a scheduler (`nashbed scheduler --help`), or correct it"
-    else:
-        why = f"cannot be reached: {error.strerror}"
-    return UnreachableError(f"{address}: {why}")
+        return f"no answer in {answer_s:g} s; is it the right address, and does a firewall let us?"
+    if isinstance(error, ConnectionRefusedError):
+        return "nobody listens there; start a scheduler (`nashbed scheduler --help`), or correct it"
+    return f"cannot be reached: {error.strerror}"
 
 
-def _tls_problem(error: ssl.SSLError, tls: ClusterTls | None) -> str:
-    reason = error.reason or ""
+def _no_words(error: OSError, tls: ClusterTls | None) -> str:
+    """Why who is there did not speak as a scheduler that accepts us does."""
+    if isinstance(error, TimeoutError):
+        if tls is None:
+            return "somebody is there but says nothing; if the scheduler uses TLS, write tls://"
+        return "somebody is there but does not answer as a Dask scheduler; check the port"
+    if tls is not None and isinstance(error, ssl.SSLCertVerificationError):
+        return _not_believed(error, tls)
+    reason = (error.reason or "") if isinstance(error, ssl.SSLError) else "ALERT"
     if reason in _NO_TLS:
         return "speaks no TLS; write tcp:// if that is meant, or start it with certificates"
     if "ALERT" in reason:
-        return _refused(tls)
+        return _closed(tls)
     return f"TLS failed: {reason.lower().replace('_', ' ') or error.strerror}"
 
 
-def _not_believed(error: ssl.SSLCertVerificationError, tls: ClusterTls | None) -> str:
+def _not_believed(error: ssl.SSLCertVerificationError, tls: ClusterTls) -> str:
     if error.verify_code in _STRICT:
         return (
-            f"its certificate, or {_name(tls)}, lacks what Python 3.13 asks for "
+            f"its certificate, or {tls.ca}, lacks what Python 3.13 asks for "
             f"({error.verify_message}); make them as docs/how-to/clusters.md says"
         )
     return (
-        f"its certificate is not one that {_name(tls)} signed "
-        f"({error.verify_message}); give both sides certificates of the same authority"
-    )
-
-
-def _refused(tls: ClusterTls | None) -> str:
-    return (
-        f"did not accept our certificate {tls.certificate if tls else ''}; it takes only those "
-        "that its own authority signed and whose time is not over"
+        f"its certificate is not one that {tls.ca} signed ({error.verify_message}); give both "
+        "sides certificates of the same authority"
     )
 
 
 def _closed(tls: ClusterTls | None) -> str:
-    if tls is not None:
-        return _refused(tls)
-    return "closed the connection at once; is a Dask scheduler there?"
-
-
-def _silence(tls: ClusterTls | None) -> str:
+    """An end without a word, or with an alert of TLS."""
     if tls is None:
-        return "somebody is there but says nothing; if the scheduler uses TLS, write tls://"
-    return "somebody is there but does not answer as a Dask scheduler; check the port"
-
-
-def _name(tls: ClusterTls | None) -> str:
-    return tls.ca if tls is not None else "our authority"
+        return "closed the connection at once; is a Dask scheduler there?"
+    return (
+        f"did not accept our certificate {tls.certificate}; it takes only those that its own "
+        "authority signed and whose time is not over"
+    )

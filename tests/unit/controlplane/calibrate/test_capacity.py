@@ -13,9 +13,15 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.bench.lanes import bench_lanes
 from nashbed.controlplane.calibrate import capacity as measure_module
-from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Search, measure_lanes
+from nashbed.controlplane.calibrate.capacity import (
+    Capacities,
+    LaneCount,
+    Search,
+    judged,
+    lone_share,
+    measure_lanes,
+)
 from nashbed.controlplane.calibrate.level import Lanes, measuring_bed, why_not
-from nashbed.controlplane.calibrate.lone_share import judged, lone_share
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
@@ -31,6 +37,7 @@ from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.host.counters import read_ticks, shares
 from nashbed.controlplane.machine.host.stalls import sum_up, watch_machine
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.targets import capabilities_of
 from tests.fakes.session import FakeSession
 from tests.unit.controlplane.conftest import TESTBED
@@ -112,10 +119,11 @@ def count_lanes(what: Capacities, lanes: int = 4) -> tuple[LaneCount, list[str]]
         sessions.append(FakeSession())
         return sessions[-1]
 
+    place = ThisMachine(make_session, lambda _: Path("x"))
     with tempfile.TemporaryDirectory() as own, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", own)
         try:
-            found = measure_lanes(bed(lanes), what, told.append, make_session, lambda _: Path("x"))
+            found = measure_lanes(bed(lanes), what, told.append, place)
         finally:
             assert all(session.calls[-1] == "close" for session in sessions)
             assert list(Path(own).iterdir()) == []

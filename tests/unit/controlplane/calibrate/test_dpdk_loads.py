@@ -31,14 +31,6 @@ from nashbed.controlplane.machine.process.command import Completed
 from tests.fakes.pktgen import VERSION, FakePktgen, LuaServer
 from tests.fakes.session import FakeSession
 
-TESTPMD_BURST = Burst(
-    "10.64.0.1",
-    10000,
-    "10.65.0.1",
-    5001,
-    (BurstStep(1514, 7), BurstStep(60), BurstStep(999, 2)),
-    20000,
-)
 ENDS = PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
 BURST = Burst(
     "10.64.0.1",
@@ -90,17 +82,17 @@ class TestpmdSession(FakeSession):
         self, args: Sequence[str], text: str | None, timeout_s: float
     ) -> Completed:
         self.args, self.typed = tuple(args), text or ""
-        assert timeout_s > TESTPMD_BURST.seconds
+        assert timeout_s > BURST.seconds
         return Completed(self.args, *self._done)
 
 
 def test_a_burst_is_typed_step_by_step() -> None:
     session = TestpmdSession(0, show(10))
     load = TestpmdLoad(session)
-    assert load.send(TESTPMD_BURST) == 10
+    assert load.send(BURST) == 10
     assert (
         session.typed
-        == commands(TESTPMD_BURST)
+        == commands(BURST)
         == (
             "set txpkts 1514\nstart tx_first 7\nstop\n"
             "set txpkts 60\nstart tx_first 1\nstop\n"
@@ -108,12 +100,12 @@ def test_a_burst_is_typed_step_by_step() -> None:
             "show port stats 0\nquit\n"
         )
     )
-    assert list(session.args) == arguments(TESTPMD_BURST, "nbs0", "02:6e:62:00:00:02")
+    assert list(session.args) == arguments(BURST, "nbs0", "02:6e:62:00:00:02")
     load.close()
 
 
 def test_the_flow_is_on_the_command_line() -> None:
-    args = arguments(TESTPMD_BURST, "nbs0", "02:6e:62:00:00:02")
+    args = arguments(BURST, "nbs0", "02:6e:62:00:00:02")
     assert "--no-telemetry" in args  # a socket that answers
     assert "--tx-ip=10.64.0.1,10.65.0.1" in args
     assert "--tx-udp=10000,5001" in args
@@ -122,18 +114,18 @@ def test_the_flow_is_on_the_command_line() -> None:
 
 
 def test_what_it_could_not_send_is_not_counted() -> None:
-    assert TestpmdLoad(TestpmdSession(0, show(6))).send(TESTPMD_BURST) == 6
+    assert TestpmdLoad(TestpmdSession(0, show(6))).send(BURST) == 6
 
 
 def test_no_count_is_a_failure() -> None:
     with pytest.raises(HostError, match="does not report how many packets it sent"):
-        TestpmdLoad(TestpmdSession(0, "testpmd> quit\n")).send(TESTPMD_BURST)
+        TestpmdLoad(TestpmdSession(0, "testpmd> quit\n")).send(BURST)
 
 
 def test_its_failure_is_one_line() -> None:
     err = "EAL: Detected CPU lcores: 2\nEAL: Option --legacy-mem is not compatible with x\nmore\n"
     with pytest.raises(HostError, match="dpdk-testpmd: EAL: Option --legacy-mem is not compatible"):
-        TestpmdLoad(TestpmdSession(1, "", err)).send(TESTPMD_BURST)
+        TestpmdLoad(TestpmdSession(1, "", err)).send(BURST)
 
 
 def test_it_is_asked_for_only_where_it_is(

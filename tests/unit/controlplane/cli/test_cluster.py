@@ -190,16 +190,6 @@ def test_a_name_that_is_taken(shared: str) -> None:
         assert first.stop() == (0, "")
 
 
-@pytest.mark.long
-def test_other_certificates_are_refused_in_one_line(tmp_path: Path) -> None:
-    lab, other = make_certificates(tmp_path / "lab"), make_certificates(tmp_path / "other")
-    with scheduler(lab) as (_, address), command("worker", address, *options(other)) as worker:
-        said, _ = worker.process.communicate(timeout=60)
-    assert said.startswith(f"nashbed: {address}: its certificate is not one that {other.ca}")
-    assert said.count("\n") == 1
-    assert worker.process.returncode == 4
-
-
 PAGES = ("/", "/status", "/sitemap.json", "/info/main/workers.html", "/api/v1", "/metrics")
 
 

@@ -136,14 +136,6 @@ def test_who_says_private_network_is_told_to_use_tls(tmp_path: Path) -> None:
             enter(plain.model_copy(update={"private_network": True}))
 
 
-@pytest.mark.long
-def test_a_killed_worker_comes_back() -> None:
-    with connected(local()) as client:
-        pids = set(client.run(os.getpid).values())
-        os.kill(pids.pop(), 9)
-        assert client.submit(pow, 2, 3, pure=False).result(timeout=60) == 8
-
-
 @pytest.mark.parametrize(
     ("library", "cluster", "line"),
     [

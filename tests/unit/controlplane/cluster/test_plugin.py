@@ -175,18 +175,6 @@ def test_a_worker_whose_kernel_has_changed_is_refused_with_that_message(
         make_bed(1).run(make_virtual_run(*ONE))
 
 
-def test_a_workplace_that_cannot_be_made_is_a_refusal(
-    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
-) -> None:
-    def broken(*asked: Any) -> Any:
-        raise HostError("/scratch: cannot be written")
-
-    bed = make_bed(1)
-    bed.make_workplace = broken
-    with pytest.raises(HostError, match="no worker takes part: /scratch: cannot be written"):
-        bed.run(make_virtual_run(*ONE))
-
-
 PATIENCE_S = 30.0
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.cli.app import command_line
-from nashbed.controlplane.cluster.jobqueue import job_options
 from nashbed.controlplane.cluster.where import CLUSTERS, is_manifest, parse_where, ssh_hosts
 from nashbed.controlplane.config import parse_cluster, parse_testbed
 from nashbed.controlplane.contract.cluster import ClusterTls
@@ -112,31 +111,6 @@ def test_the_hosts_file_names_hosts_and_their_cores() -> None:
     ssh = parse_where("ssh").ssh
     assert ssh is not None
     assert [host.cores for host in ssh_hosts(ssh)] == [8, 8, 16, 16]
-
-
-def test_the_job_that_slurm_would_get() -> None:
-    slurm = pytest.importorskip("dask_jobqueue.slurm")
-    queue = parse_where("slurm").jobqueue
-    assert queue is not None
-    job = slurm.SLURMJob("tls://login:8786", name="0", **job_options(queue, None))
-    lines = job.job_script().splitlines()
-    assert lines[0] == "#!/usr/bin/env bash"
-    directives = [line for line in lines if line.startswith("#")]
-    assert directives[1:] == [
-        "#SBATCH -J nashbed",
-        "#SBATCH -p compute",
-        "#SBATCH -n 1",
-        "#SBATCH --cpus-per-task=32",
-        "#SBATCH --mem=60G",
-        "#SBATCH -t 02:00:00",
-        "#SBATCH --exclusive",
-        "#SBATCH --nodes=1",
-    ]
-    prologue, command = [line for line in lines if line and not line.startswith("#")]
-    assert prologue == "module load gcc"
-    assert command.startswith("/home/me/nashbed/.venv/bin/python -m distributed.cli.dask_worker ")
-    assert "--nworkers 32" in command
-    assert "--local-directory $TMPDIR" in command
 
 
 def containers() -> dict[str, dict[str, Any]]:
