@@ -131,6 +131,11 @@ class SettingEquilibria:
         return 0 < len(self.pairs) <= LISTED_PAIRS
 
     @property
+    def over(self) -> str:
+        """What a mix is judged over, where that is not one game: words to put behind its name."""
+        return " over all pairs" if self.table.pairs else ""
+
+    @property
     def flows(self) -> int:
         """Flows of all groups."""
         return sum(self.table.sizes)

@@ -295,6 +295,7 @@ def _setting(
         "name": _setting_name(measures, equilibria.setting),
         "headline": _lead(equilibria),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
+        "over": equilibria.over,
         "rows": [_row(measures, equilibria, cell) for cell in cells],
         "probability": bool(equilibria.ends and equilibria.ends.probability),
         "resampled": bool(equilibria.resampled),

@@ -85,7 +85,8 @@ def result_text(results: Run, report: Path | None) -> str:
     """
     text = as_text(result_table(results))
     if results.summary.seeks_equilibria:
-        text += "★ equilibrium   ε nobody gains more than "
+        over = next((each.over for each in results.summary.equilibria), "")
+        text += f"★ equilibrium{over}   ε nobody gains more than "
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"

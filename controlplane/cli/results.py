@@ -196,8 +196,8 @@ def equilibria_text(setting: SettingEquilibria) -> str:
     lines = headline_lines(setting)
     lines += [f"  {line}" for line in _trials_text(setting)]
     kinds = {
-        "equilibria of the means": setting.equilibria,
-        "epsilon-equilibria": setting.epsilon_equilibria,
+        f"equilibria of the means{setting.over}": setting.equilibria,
+        f"epsilon-equilibria{setting.over}": setting.epsilon_equilibria,
     }
     for kind, verdicts in kinds.items():
         states = ", ".join(setting.text(verdict.state) for verdict in verdicts) or "none"

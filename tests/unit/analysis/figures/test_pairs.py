@@ -19,6 +19,7 @@ from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.answer import pair_answer
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
+from nashbed.controlplane.cli.results import equilibria_text
 from nashbed.controlplane.contract.trial import Setting
 from tests.support.drawn import panels, points, texts
 from tests.unit.analysis.made_measures import made
@@ -65,6 +66,20 @@ def test_matrix() -> None:
 def test_a_matrix_needs_every_pair() -> None:
     (setting,) = equilibria_of_measures(measures())
     assert draw_tournament(setting.pairs[:2]) is None
+
+
+def test_each_pair_is_told_under_its_name_and_all_of_them_apart() -> None:
+    (setting,) = equilibria_of_measures(measures())
+    *games, means, nearly = equilibria_text(setting).splitlines()
+    assert games == [
+        "b2bdp:",
+        "  cubic against bbr: 4 cubic + 6 bbr (95 %: 5.5 to 6.6 bbr)",
+        "  cubic against copa: 10 cubic (95 %: no other mix)",
+        "  bbr against copa: 10 bbr (95 %: no other mix)",
+    ]
+    apart = "5 cubic + 5 bbr, 4 cubic + 6 bbr, 10 bbr"
+    assert means == f"  equilibria of the means over all pairs: {apart}"
+    assert nearly.startswith("  epsilon-equilibria over all pairs: 7 cubic + 3 bbr, ")
 
 
 def test_lines_against_the_first() -> None:
