@@ -130,9 +130,11 @@ def test_a_dying_data_plane_ends_it(bed: Path) -> None:
 
 def test_only_one_at_a_time_and_ctrl_c_cleans_up(bed: Path, nashbed: Nashbed) -> None:
     process = begin(bed)
+    process.send_signal(signal.SIGSTOP)  # it does not end before the other one has asked
     said = nashbed.call("calibrate", str(bed), code=4)
     assert "another run" in said
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert not certificate(bed).exists()

@@ -178,7 +178,7 @@ def test_one_scenario_on_testbeds_that_apply_it_differently(
 def test_what_cannot_be_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(RunError, match="has no setting 'b9bdp'; there are b1bdp, b2bdp"):
         compare_runs(*runs, "b9bdp")
-    with pytest.raises(RunError, match="needs --setting"):
+    with pytest.raises(RunError, match="say also which setting of the first run"):
         compare_runs(*runs, against="b1bdp")
     other = {**SCENARIO, "bottleneck": {"rate": "5mbit", "buffer": "2bdp"}}
     writer = RunWriter(tmp_path / "other", {**other, "sweep": {"mixes": [2]}})
