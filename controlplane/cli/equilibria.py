@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ..contract.model import JsonObject
 from ..contract.units import counted
@@ -35,10 +33,7 @@ WIDE = 120
 @command(app, "tables.equilibria", examples=EXAMPLES)
 def equilibria(
     table: Call,
-    mixes: Annotated[
-        Path | None,
-        typer.Option("--mixes", help="Write the measured mixes of the runs into this CSV file."),
-    ] = None,
+    mixes: Path | None = None,
 ) -> Answer:
     """Show the Nash equilibria of runs; write them, or the mixes, as a table.
 
@@ -47,6 +42,9 @@ def equilibria(
     that is closed, and whether the mixes that decide had settled. Where a table and a run have the
     same setting of the same source, the later one counts. docs/reference/exported-tables.md
     describes the columns of both tables.
+
+    Args:
+        mixes: Write the measured mixes of the runs into this CSV file.
     """
     from nashbed.runs import Run, equilibria_answer, open_run  # noqa: PLC0415 - slow to import
     from nashbed.tables import mixes as measured_mixes  # noqa: PLC0415

@@ -31,16 +31,18 @@ class What(StrEnum):
     name="list",
     examples="Examples: nashbed list scenarios; nashbed list ccas --json;\n"
     "nashbed list figures results/20260101T120000Z-quickstart",
+    run=typer.Argument(metavar="RUN_DIR"),
 )
 def list_names(
     what: Annotated[What, typer.Argument(help="Of what.")],
-    run: Annotated[
-        Path | None, typer.Argument(metavar="RUN_DIR", help="The run whose figures are listed.")
-    ] = None,
+    run: Path | None = None,
 ) -> Answer:
     """List the scenarios, testbeds, congestion controls or figures that there are.
 
     Each by the name that commands and files take.
+
+    Args:
+        run: The run whose figures are listed.
     """
     if (what is What.FIGURES) is (run is None):
         raise ConfigError("RUN_DIR: `nashbed list figures RUN_DIR` takes a run, no other list does")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from nashbed.planning import Preview, speed_ups
 
 from ..contract.plan import Plan
@@ -39,14 +36,15 @@ def validate(plan: Call) -> Answer:
 )
 def plan(
     preview: Call,
-    no_model: Annotated[
-        bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
-    ] = False,
+    no_model: bool = False,
 ) -> Answer:
     """Show what a run would do, and the time and disk it needs.
 
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
+
+    Args:
+        no_model: Do not ask whether trials are long enough.
     """
     found = preview(testbed=choose_testbed(preview.given), lengths=not no_model)
     more = {
