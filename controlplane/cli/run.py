@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .api_command import Call, command
 from .console import say, step_display
 from .options import Answer, app
-from .progress import make_display
+from .progress import RunDisplay
 from .result_text import result_text, run_answer
 from .where import choose_testbed
 
@@ -60,15 +60,15 @@ def carry_out(running: RunInProgress) -> None:
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(running.time_left)
-    display.say(f"run directory: {running.path}")
+    display = RunDisplay(running.time_left)
+    say(f"run directory: {running.path}")
     for line in running.remarks:
-        display.say(line)
+        say(line)
     try:
         with display:
             running.watch(display.show)
     except BaseException:
-        display.say(f"finished trials are kept; to continue: nashbed resume {running.path}")
+        say(f"finished trials are kept; to continue: nashbed resume {running.path}")
         raise
 
 

@@ -20,8 +20,9 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
+from .console import say
 from .options import Answer, app
-from .progress import make_display
+from .progress import RunDisplay
 
 DIGITS = 16
 """Digits of a digest shown to a person."""
@@ -84,8 +85,8 @@ def _answer(found: Verified, seed: int) -> JsonObject:
 
 def _carry_out(running: VerificationInProgress, how: str) -> None:
     """Run the trials again with a display on standard error."""
-    display = make_display(running.time_left)
-    display.say(f"{running.run}: {counted(running.total, 'trial')} to run again{how}")
+    display = RunDisplay(running.time_left)
+    say(f"{running.run}: {counted(running.total, 'trial')} to run again{how}")
     told = False
 
     def show(snapshot: Snapshot) -> None:
@@ -93,7 +94,7 @@ def _carry_out(running: VerificationInProgress, how: str) -> None:
         if not told:
             told = True
             for each in running.environment:
-                display.say(f"not as it was: {each}")
+                say(f"not as it was: {each}")
         display.show(snapshot)
 
     with display:
