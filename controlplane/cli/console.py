@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nashbed.steps import ShowStep
@@ -42,6 +42,14 @@ def new_table(title: str, *columns: str) -> Table:
         marks = each.removesuffix(name)
         table.add_column(name, justify="right" if ">" in marks else "left", no_wrap="|" in marks)
     return table
+
+
+def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
+    """Rows as a table: column, as `new_table` has it, -> cell; all rows have the same columns."""
+    table = new_table(title, *(rows[0] if rows else ()))
+    for row in rows:
+        table.add_row(*row.values())
+    return as_text(table, width)
 
 
 def say(line: str) -> None:

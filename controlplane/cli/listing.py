@@ -11,7 +11,7 @@ from nashbed.files import shipped
 
 from ..contract.errors import ConfigError
 from .api_command import command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, app
 
 WIDE = 120
@@ -48,10 +48,8 @@ def list_names(
         raise ConfigError("RUN_DIR: `nashbed list figures RUN_DIR` takes a run, no other list does")
     found = _named(what, run)
     said = [{"name": name, "about": about} for name, about in found.items()]
-    table = new_table(f"{what} ({len(found)})", "|name", "what")
-    for row in found.items():
-        table.add_row(*row)
-    return Answer({"ok": True, str(what): said}, lambda: as_text(table, WIDE))
+    rows = [{"|name": name, "what": about} for name, about in found.items()]
+    return Answer({"ok": True, str(what): said}, rows_text(f"{what} ({len(found)})", rows, WIDE))
 
 
 def _named(what: What, run: Path | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from nashbed.planning import Preview, speed_ups
 from ..contract.plan import Plan
 from ..contract.units import Duration, counted
 from .api_command import Call, command
-from .console import as_text, duration_text, new_table
+from .console import duration_text, rows_text
 from .options import Answer, app
 from .where import choose_testbed
 
@@ -79,9 +79,6 @@ def plan_table(plan: Plan) -> str:
     number = f"about {plan.expected_trials} of up to " if chosen else ""
     title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
     rows = plan.by_setting()
-    table = new_table(title, *rows[0])
-    for row in rows:
-        table.add_row(*row.values())
     first = {trial.setting.label: trial for trial in reversed(plan.trials)}
     applied = "".join(
         f"{row['setting']}: {expected.detail}\n"
@@ -107,7 +104,7 @@ def plan_table(plan: Plan) -> str:
         tail += (
             f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
         )
-    return as_text(table) + applied + tail
+    return rows_text(title, rows) + applied + tail
 
 
 def speed_text(plan: Plan) -> str:
