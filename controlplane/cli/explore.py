@@ -28,12 +28,7 @@ DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY"}
     examples="Example: nashbed explore results/20260101T120000Z-quickstart",
     port=typer.Option(min=0, max=65535),
 )
-def explore(
-    open_run: Call,
-    explore: Call,
-    view: str = "",
-    browser: bool = True,
-) -> int:
+def explore(open_run: Call, explore: Call, view: str = "", browser: bool = True) -> int:
     """Open a run in the browser, down to single packets.
 
     It serves a page on loopback until Ctrl-C. The address that it writes has a random token: only

@@ -34,10 +34,7 @@ def validate(plan: Call) -> Answer:
     examples="Example: nashbed plan configs/scenarios/quickstart.yaml",
     lengths=None,
 )
-def plan(
-    preview: Call,
-    no_model: bool = False,
-) -> Answer:
+def plan(preview: Call, no_model: bool = False) -> Answer:
     """Show what a run would do, and the time and disk it needs.
 
     Of CUBIC and BBR it also says which settings would be measured before their shares have

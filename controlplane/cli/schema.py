@@ -11,9 +11,7 @@ from .options import Answer, app
 
 
 @command(app, examples="Example: nashbed schema --out configs/schema", hidden=True)
-def schema(
-    out: Path = CONFIGS / "schema",
-) -> Answer:
+def schema(out: Path = CONFIGS / "schema") -> Answer:
     """Write the JSON schemas of scenario, testbed and cluster files.
 
     Args:
