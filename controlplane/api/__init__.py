@@ -1,4 +1,4 @@
-"""nashbed from Python: what is named in `__all__` is what callers may rely on.
+"""nashbed from Python: what `dir(nashbed)` names is what callers may rely on.
 
 >>> import nashbed as nb
 >>> scenario = nb.Scenario(
@@ -31,99 +31,64 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nashbed.analysis.metrics import METRICS, Metric
-    from nashbed.analysis.nash.of_run import SettingEquilibria
-    from nashbed.controlplane.contract.errors import (
-        ConfigError,
-        HostError,
-        Interrupted,
-        NashbedError,
-        TargetError,
-    )
-    from nashbed.controlplane.contract.flow_group import FlowGroup
-    from nashbed.controlplane.contract.plan import Plan
-    from nashbed.controlplane.contract.scenario import Scenario
-    from nashbed.controlplane.contract.scenario_keys import Bottleneck, Hosts, Telemetry
-    from nashbed.controlplane.contract.sweep import Equilibrium, Sweep
-    from nashbed.controlplane.contract.testbed import Testbed
-    from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
-    from nashbed.controlplane.machine.log import shown_log
-    from nashbed.controlplane.run.progress import Snapshot, TimeLeft
-    from nashbed.controlplane.store.errors import RunError
+    from nashbed.analysis.metrics import METRICS as METRICS
+    from nashbed.analysis.metrics import Metric as Metric
+    from nashbed.analysis.nash.of_run import SettingEquilibria as SettingEquilibria
+    from nashbed.controlplane.contract.errors import ConfigError as ConfigError
+    from nashbed.controlplane.contract.errors import HostError as HostError
+    from nashbed.controlplane.contract.errors import Interrupted as Interrupted
+    from nashbed.controlplane.contract.errors import NashbedError as NashbedError
+    from nashbed.controlplane.contract.errors import TargetError as TargetError
+    from nashbed.controlplane.contract.flow_group import FlowGroup as FlowGroup
+    from nashbed.controlplane.contract.plan import Plan as Plan
+    from nashbed.controlplane.contract.scenario import Scenario as Scenario
+    from nashbed.controlplane.contract.scenario_keys import Bottleneck as Bottleneck
+    from nashbed.controlplane.contract.scenario_keys import Hosts as Hosts
+    from nashbed.controlplane.contract.scenario_keys import Telemetry as Telemetry
+    from nashbed.controlplane.contract.sweep import Equilibrium as Equilibrium
+    from nashbed.controlplane.contract.sweep import Sweep as Sweep
+    from nashbed.controlplane.contract.testbed import Testbed as Testbed
+    from nashbed.controlplane.contract.units import Buffer as Buffer
+    from nashbed.controlplane.contract.units import Duration as Duration
+    from nashbed.controlplane.contract.units import Rate as Rate
+    from nashbed.controlplane.contract.units import Share as Share
+    from nashbed.controlplane.contract.units import Size as Size
+    from nashbed.controlplane.machine.log import shown_log as shown_log
+    from nashbed.controlplane.run.progress import Snapshot as Snapshot
+    from nashbed.controlplane.run.progress import TimeLeft as TimeLeft
+    from nashbed.controlplane.store.errors import RunError as RunError
 
-    from . import aqm, atlas, captures, cc, doctor, figures, kernels, models, tables, testbeds
-    from .files import Loaded, read_scenario, read_testbed, scenario_text
-    from .planning import Preview, plan, preview
-    from .running import (
-        RunInProgress,
-        VerificationInProgress,
-        Verified,
-        resume,
-        run,
-        start,
-        verify,
-    )
-    from .runs import CheckedRun, Run, Trial, check_files, compare, equivalence, open_run
-
-__all__ = [
-    "METRICS",
-    "Bottleneck",
-    "Buffer",
-    "CheckedRun",
-    "ConfigError",
-    "Duration",
-    "Equilibrium",
-    "FlowGroup",
-    "HostError",
-    "Hosts",
-    "Interrupted",
-    "Loaded",
-    "Metric",
-    "NashbedError",
-    "Plan",
-    "Preview",
-    "Rate",
-    "Run",
-    "RunError",
-    "RunInProgress",
-    "Scenario",
-    "SettingEquilibria",
-    "Share",
-    "Size",
-    "Snapshot",
-    "Sweep",
-    "TargetError",
-    "Telemetry",
-    "Testbed",
-    "TimeLeft",
-    "Trial",
-    "VerificationInProgress",
-    "Verified",
-    "aqm",
-    "atlas",
-    "captures",
-    "cc",
-    "check_files",
-    "compare",
-    "doctor",
-    "equivalence",
-    "figures",
-    "kernels",
-    "models",
-    "open_run",
-    "plan",
-    "preview",
-    "read_scenario",
-    "read_testbed",
-    "resume",
-    "run",
-    "scenario_text",
-    "shown_log",
-    "start",
-    "tables",
-    "testbeds",
-    "verify",
-]
+    from . import aqm as aqm
+    from . import atlas as atlas
+    from . import captures as captures
+    from . import cc as cc
+    from . import doctor as doctor
+    from . import figures as figures
+    from . import kernels as kernels
+    from . import models as models
+    from . import tables as tables
+    from . import testbeds as testbeds
+    from .files import Loaded as Loaded
+    from .files import read_scenario as read_scenario
+    from .files import read_testbed as read_testbed
+    from .files import scenario_text as scenario_text
+    from .planning import Preview as Preview
+    from .planning import plan as plan
+    from .planning import preview as preview
+    from .running import RunInProgress as RunInProgress
+    from .running import VerificationInProgress as VerificationInProgress
+    from .running import Verified as Verified
+    from .running import resume as resume
+    from .running import run as run
+    from .running import start as start
+    from .running import verify as verify
+    from .runs import CheckedRun as CheckedRun
+    from .runs import Run as Run
+    from .runs import Trial as Trial
+    from .runs import check_files as check_files
+    from .runs import compare as compare
+    from .runs import equivalence as equivalence
+    from .runs import open_run as open_run
 
 
 @cache
@@ -131,11 +96,11 @@ def _homes() -> dict[str, str]:
     """Public name -> the module that has it, as the imports for type checkers above say."""
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     return {
-        each.name: f"nashbed.{node.module}" if node.level else str(node.module)
+        each.name: f"nashbed.{node.module or each.name}" if node.level else str(node.module)
         for block in tree.body
         if isinstance(block, ast.If)
         for node in block.body
-        if isinstance(node, ast.ImportFrom) and node.module
+        if isinstance(node, ast.ImportFrom)
         for each in node.names
     }
 
@@ -143,16 +108,17 @@ def _homes() -> dict[str, str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import a name of `__all__` when it is first used."""
-        if name not in __all__:
-            raise AttributeError(f"module 'nashbed' has no attribute {name!r}")
+        """Import a public name when it is first used."""
+        if name == "__all__":
+            return __dir__()
         if name not in _homes():
-            return import_module(f"nashbed.{name}")
-        value = getattr(import_module(_homes()[name]), name)
+            raise AttributeError(f"module 'nashbed' has no attribute {name!r}")
+        home = import_module(_homes()[name])
+        value = home if home.__name__ == f"nashbed.{name}" else getattr(home, name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    """What a caller sees."""
-    return sorted(__all__)
+    """What callers may rely on."""
+    return sorted(_homes())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +35,7 @@ __all__ = [
     "work_folder",
 ]
 
+M = TypeVar("M", bound=ContractModel)
 Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 ScenarioLike = str | Path | Mapping[str, Any] | Scenario | Loaded[Scenario]
 """A file, the name of one in configs/scenarios, a mapping with the file's keys, an object, or one
@@ -63,7 +64,7 @@ def read_scenario(what: ScenarioLike, changes: Mapping[str, Any] | None = None) 
     if isinstance(what, Scenario):
         return Loaded(what, scenario_text(what), f"{what.name}.yaml")
     if isinstance(what, Mapping):
-        return parse_scenario(_yaml(dict(what)), f"{what.get('name', 'scenario')}.yaml")
+        return _of_mapping(parse_scenario, "scenario", what)
     return load_scenario(find_scenario(what))
 
 
@@ -101,7 +102,7 @@ def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
     if isinstance(what, Testbed):
         return Loaded(what, _yaml(_as_written(what)), f"{what.name}.yaml")
     if isinstance(what, Mapping):
-        return parse_testbed(_yaml(dict(what)), f"{what.get('name', 'testbed')}.yaml")
+        return _of_mapping(parse_testbed, "testbed", what)
     return load_testbed(find_testbed(what))
 
 
@@ -195,6 +196,19 @@ def work_folder(keep: str | Path | None = None) -> Iterator[Path]:
     yield kept.resolve()
 
 
+def _of_mapping(
+    parse: Callable[[str, str], Loaded[M]], kind: str, what: Mapping[str, Any]
+) -> Loaded[M]:
+    """What a mapping says; its mistakes name no file and no line, for it has none."""
+    name = str(what.get("name", kind))
+    try:
+        return parse(_yaml(what), f"{name}.yaml")
+    except ConfigError as error:
+        place = rf"^{re.escape(name)}\.yaml(:\d+)?"
+        message = re.sub(place, f"{kind} {name}", error.message, flags=re.MULTILINE)
+        raise ConfigError(message) from error
+
+
 def _as_written(model: ContractModel) -> dict[str, Any]:
     """The keys of a file that a model came from, or might have come from."""
     return model.model_dump(mode="json", exclude_unset=True)
@@ -205,7 +219,7 @@ def _yaml(data: Mapping[str, Any]) -> str:
     writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its types say None
     text = io.StringIO()
-    writer.dump(data, text)
+    writer.dump(dict(data), text)
     return text.getvalue()
 
 

@@ -90,28 +90,37 @@ def api_function(path: str) -> ApiFunction:
     node: Any = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     for name in names:
         node = next(each for each in node.body if getattr(each, "name", "") == name)
-    text, _, rest = (ast.get_docstring(node) or "").partition("\n\nArgs:\n")
-    told = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", rest.partition("\n\n")[0], re.M))
+    text, told = _docs(ast.get_docstring(node))
     written = node.args
     missing = [None] * (len(written.args) - len(written.defaults))
     defaults = [*missing, *written.defaults, *written.kw_defaults]
     arguments = {
-        each.arg: _argument(ast.unparse(each.annotation), default, told.get(each.arg, ""))
+        each.arg: _argument(ast.unparse(each.annotation), _value(default), told.get(each.arg, ""))
         for each, default in zip([*written.args, *written.kwonlyargs], defaults, strict=True)
         if each.arg != "self"
     }
     return ApiFunction(path, arguments, text.partition("\n\n")[2])
 
 
-def _argument(kind: str, default: ast.expr | None, told: str) -> ApiArgument:
+def _docs(docstring: str | None) -> tuple[str, dict[str, str]]:
+    """What a docstring says before its arguments, and of each of them."""
+    text, _, rest = (docstring or "").partition("\n\nArgs:\n")
+    arguments = rest.partition("\n\n")[0]
+    return text, dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", arguments, re.MULTILINE))
+
+
+def _argument(kind: str, default: Any, told: str) -> ApiArgument:
     says, unset = " ".join(told.split()), None
     if found := re.fullmatch(r"(.*); (?:None|empty): (.*)\.", says):
         says, unset = f"{found[1]}.", found[2]
+    return ApiArgument(kind, default, says, unset)
+
+
+def _value(default: ast.expr | None) -> Any:
     try:
-        value = NOTHING if default is None else ast.literal_eval(default)
+        return NOTHING if default is None else ast.literal_eval(default)
     except ValueError:  # a constant of the API's, which it knows better
-        value = None
-    return ApiArgument(kind, value, says, unset)
+        return None
 
 
 class Call:
@@ -185,9 +194,10 @@ def command(
 ) -> Callable[[Command], Command]:
     """Make a command of functions of the API.
 
-    What is decorated gets a `Call` for each of them, and then its own options by name. Arguments
-    of the API are options, too, but for those that what is decorated has itself. What it returns
-    is written as --json says, or is an exit code if that is what its signature says.
+    What is decorated gets a `Call` for each of them, and then its own options by name, of which its
+    docstring says what the API's say of theirs. Arguments of the API are options, too, but for
+    those that what is decorated has itself. What it returns is written as --json says, or is an
+    exit code if that is what its signature says.
 
     Args:
         app: What the command is added to.
@@ -195,13 +205,25 @@ def command(
         examples: The end of its help.
         name: Its name; None: that of what is decorated.
         hidden: Whether help leaves it out.
-        changed: Argument of the API -> a typer.Option or typer.Argument with what is not as the
-            API has it, an annotation that says all, or None: it is no option.
+        changed: Argument -> a typer.Option or typer.Argument with what its function does not say,
+            an annotation that says all, or None: it is no option.
     """
 
     def decorate(function: Command) -> Command:
         signature = inspect.signature(function, eval_str=True)
-        own = list(signature.parameters.values())[len(paths) :]
+        doc, told = _docs(inspect.getdoc(function))
+        own = [
+            each
+            if hasattr(each.annotation, "__metadata__")
+            else _option(
+                each.name,
+                _argument(
+                    function.__annotations__[each.name], each.default, told.get(each.name, "")
+                ),
+                changed.get(each.name, NOTHING),
+            )
+            for each in list(signature.parameters.values())[len(paths) :]
+        ]
         read = [api_function(path) for path in paths]
         arguments = {n: a for each in reversed(read) for n, a in each.arguments.items()}
         ordered = {n: arguments[n] for each in read for n in each.arguments}
@@ -217,7 +239,6 @@ def command(
             parameters.append(_parameter("as_json", AsJson, False))
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
-        doc = inspect.getdoc(function) or ""
         about = "" if "\n\n" in doc or not read else read[0].about
         text = f"{doc}\n\n{about}".strip()
         word = name or function.__name__

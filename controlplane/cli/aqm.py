@@ -17,14 +17,13 @@ from nashbed.aqm import (
 from ..contract.errors import EXIT_CONFIG, EXIT_OK
 from ..contract.model import JsonObject
 from .api_command import Call, command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, new_app
 
 EPILOG = """Example: nashbed aqm new mine; nashbed aqm check mine.c; then `discipline: ./mine.c`
 in the bottleneck of a scenario beside it, and nashbed run the scenario."""
 REPEATABLE = "repeatability"
 EVERY_CHECK = (*CHECKS, REPEATABLE)
-COLUMNS = ("load", ">left", ">dropped", ">marked", ">mean delay", "verdict")
 app = new_app(
     "aqm",
     help="Queue disciplines: list ours, write and check your own in one C file.",
@@ -88,14 +87,15 @@ def list_text(disciplines: Sequence[ShippedDiscipline], memory: Sequence[Shipped
 
 
 def _listed(title: str, all_of: Sequence[ShippedDiscipline]) -> str:
-    table = new_table(title, "name", "what", "parameters")
-    for each in all_of:
-        parameters = (
-            name if default is None else f"{name} {default}"
-            for name, default in each.parameters.items()
-        )
-        table.add_row(each.name, each.about, ", ".join(parameters))
-    return as_text(table)
+    rows = [
+        {
+            "name": each.name,
+            "what": each.about,
+            "parameters": ", ".join(f"{k} {v or ''}".strip() for k, v in each.parameters.items()),
+        }
+        for each in all_of
+    ]
+    return rows_text(title, rows)
 
 
 def verdict_text(verdict: DisciplineVerdict) -> str:
@@ -107,27 +107,25 @@ def verdict_text(verdict: DisciplineVerdict) -> str:
         f"{written(each.kind, each.min)} to {written(each.kind, each.max)})"
         for each in about.parameters
     ]
-    table = new_table(f"what {own.name} does", *COLUMNS)
-    for each in verdict.loads:
-        table.add_row(*_cells(each))
+    table = rows_text(f"what {own.name} does", [_row(each) for each in verdict.loads])
     wrong = [
         f"{each.load.name}: {name}: {problem}"
         for each in verdict.loads
         for name, problem in each.problems.items()
     ]
     checked = f"checked: {', '.join(EVERY_CHECK)}"
-    return "\n".join([*lines, as_text(table) + checked, *wrong])
+    return "\n".join([*lines, table + checked, *wrong])
 
 
-def _cells(verdict: LoadVerdict) -> list[str]:
-    return [
-        verdict.load.name,
-        str(verdict.departed),
-        str(verdict.dropped),
-        str(verdict.marked),
-        f"{verdict.mean_delay_ms:.2f} ms",
-        ", ".join(verdict.problems) or "ok",
-    ]
+def _row(verdict: LoadVerdict) -> dict[str, str]:
+    return {
+        "load": verdict.load.name,
+        ">left": str(verdict.departed),
+        ">dropped": str(verdict.dropped),
+        ">marked": str(verdict.marked),
+        ">mean delay": f"{verdict.mean_delay_ms:.2f} ms",
+        "verdict": ", ".join(verdict.problems) or "ok",
+    }
 
 
 def _own_default(parameter: ParameterAbout) -> str | None:

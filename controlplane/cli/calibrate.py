@@ -10,7 +10,7 @@ from nashbed.testbeds import Certificate
 from ..contract.certificate import ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from .api_command import Call, command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, app
 
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
@@ -42,19 +42,19 @@ def calibrate(calibrate: Call) -> Answer:
 
 def certificate_text(certificate: Certificate, place: Path) -> str:
     """The verdicts as a table."""
-    columns = ("", "check", "at", ">error", ">allowed", "measured")
-    table = new_table(f"{certificate.testbed}: {certificate.created_utc}", *columns)
-    for each in certificate.checks:
-        table.add_row(
-            "met" if each.passed else "MISSED",
-            each.name,
-            each.setting,
-            "-" if each.value is None else f"{each.value:.4g} {each.unit}",
-            f"{each.limit:g} {each.unit}",
-            each.detail,
-        )
+    rows = [
+        {
+            "": "met" if each.passed else "MISSED",
+            "check": each.name,
+            "at": each.setting,
+            ">error": "-" if each.value is None else f"{each.value:.4g} {each.unit}",
+            ">allowed": f"{each.limit:g} {each.unit}",
+            "measured": each.detail,
+        }
+        for each in certificate.checks
+    ]
     verdict = "calibrated" if certificate.passed else "NOT calibrated: a bound was missed"
-    text = as_text(table, width=150)
+    text = rows_text(f"{certificate.testbed}: {certificate.created_utc}", rows, 150)
     if certificate.capacity is not None:
         carried = certificate.capacity
         text += f"capacity: {carried.rate} at once, {carried.lanes} lanes, every gate passing\n"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 from nashbed import cc
-from nashbed.cc import LOSSES_PPM, CcaBehaviour, CcaVerdict, ShippedCca
+from nashbed.cc import CcaBehaviour, CcaVerdict, ShippedCca
 
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, new_app
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
 PPM_PER_PERCENT = 10_000
-COLUMNS = (
-    *("rate", "base RTT", "share of link", "queue", "lost"),
-    *(f"with {ppm / PPM_PER_PERCENT:g} % loss" for ppm in LOSSES_PPM),
-    *("two of it", "against CUBIC"),
-)
 LEGEND = (
     "alone: share of the link, mean queueing delay, segments lost; with random loss: throughput "
     "relative\nto none; two of it: the smaller throughput divided by the larger; against CUBIC: "
@@ -84,28 +79,35 @@ def conform(conform: Call) -> Answer:
 
 def list_text(ccas: Sequence[ShippedCca]) -> str:
     """The CCAs that nashbed brings along."""
-    columns = ("name", "what", "in real time", "in virtual time")
-    table = new_table("congestion controls of nashbed (hosts/cc)", *columns)
-    for cca in ccas:
-        table.add_row(cca.name, cca.title, cca.real_time, cca.virtual_time)
+    rows = [
+        {
+            "name": cca.name,
+            "what": cca.title,
+            "in real time": cca.real_time,
+            "in virtual time": cca.virtual_time,
+        }
+        for cca in ccas
+    ]
     more = "by name: strategies: [cubic, bbr3]; of your own: strategies: [cubic, ./mycc.c]"
-    return f"{as_text(table)}{more}"
+    return rows_text("congestion controls of nashbed (hosts/cc)", rows) + more
 
 
 def conformance_text(found: Sequence[Conformance]) -> str:
     """How alike two CCAs behave, a row for each setting."""
     first = found[0]
-    columns = ("setting", ">points", ">median RTT (ms)", ">median goodput (Mbit/s)", ">score")
-    table = new_table(f"{first.cca} held against {first.reference}", *columns)
-    for each in found:
-        table.add_row(
-            each.setting,
-            " / ".join(str(n) for n in each.points),
-            " / ".join(f"{rtt:.1f}" for rtt in each.median_rtt_ms),
-            " / ".join(f"{bps / 1e6:.2f}" for bps in each.median_goodput_bps),
-            f"{each.score:.3f}",
-        )
-    return as_text(table).rstrip()
+    rows = [
+        {
+            "setting": each.setting,
+            ">points": " / ".join(map(str, each.points)),
+            ">median RTT (ms)": " / ".join(f"{rtt:.1f}" for rtt in each.median_rtt_ms),
+            ">median goodput (Mbit/s)": " / ".join(
+                f"{bps / 1e6:.2f}" for bps in each.median_goodput_bps
+            ),
+            ">score": f"{each.score:.3f}",
+        }
+        for each in found
+    ]
+    return rows_text(f"{first.cca} held against {first.reference}", rows).rstrip()
 
 
 def verdict_text(verdict: CcaVerdict) -> str:
@@ -115,20 +117,22 @@ def verdict_text(verdict: CcaVerdict) -> str:
     lines.append(
         "this kernel's verifier takes it" if verdict.loads else f"not loaded: {verdict.skipped}"
     )
-    table = new_table(f"what {cca.name} does", *(f">{name}" for name in COLUMNS))
-    for behaviour in verdict.behaviour:
-        table.add_row(*_cells(behaviour))
-    return "\n".join([*lines, as_text(table) + LEGEND])
+    table = rows_text(f"what {cca.name} does", [_row(each) for each in verdict.behaviour])
+    return "\n".join([*lines, table + LEGEND])
 
 
-def _cells(behaviour: CcaBehaviour) -> list[str]:
-    return [
-        str(Rate(behaviour.rate_bps)),
-        str(Duration(behaviour.base_rtt_ns)),
-        f"{behaviour.link_share:.1%}",
-        f"{behaviour.queue_ms:.1f} ms",
-        f"{behaviour.loss:.2%}",
-        *(f"{each:.0%}" for each in behaviour.under_loss.values()),
-        f"{behaviour.pair_ratio:.2f}",
-        f"{behaviour.share_against_cubic:.0%}",
-    ]
+def _row(behaviour: CcaBehaviour) -> dict[str, str]:
+    losses = {
+        f">with {ppm / PPM_PER_PERCENT:g} % loss": f"{each:.0%}"
+        for ppm, each in behaviour.under_loss.items()
+    }
+    return {
+        ">rate": str(Rate(behaviour.rate_bps)),
+        ">base RTT": str(Duration(behaviour.base_rtt_ns)),
+        ">share of link": f"{behaviour.link_share:.1%}",
+        ">queue": f"{behaviour.queue_ms:.1f} ms",
+        ">lost": f"{behaviour.loss:.2%}",
+        **losses,
+        ">two of it": f"{behaviour.pair_ratio:.2f}",
+        ">against CUBIC": f"{behaviour.share_against_cubic:.0%}",
+    }

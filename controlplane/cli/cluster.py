@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from nashbed.files import find_testbed
@@ -18,55 +17,44 @@ from ..config import load_testbed
 from ..contract.cluster import Cluster, ClusterTls
 from ..contract.errors import EXIT_OK, ConfigError
 from ..run.standing import standing, with_capacity
+from .api_command import command
 from .options import PrivateNetwork, app
 
-Ca = Annotated[
-    str | None,
-    typer.Option("--tls-ca", help="Certificate of the authority that signed all others."),
-]
-Certificate = Annotated[
-    str | None, typer.Option("--tls-cert", help="Certificate to show to the others.")
-]
-Key = Annotated[str | None, typer.Option("--tls-key", help="Its private key.")]
-
+TLS = {
+    "ca": typer.Option("--tls-ca", help="Certificate of the authority that signed all others."),
+    "cert": typer.Option("--tls-cert", help="Certificate to show to the others."),
+    "key": typer.Option("--tls-key", help="Its private key."),
+}
 WORKER_EXAMPLES = """Examples: nashbed worker tcp://127.0.0.1:8786;
 nashbed worker tls://lab:8786 --tls-ca ca.pem --tls-cert worker.pem --tls-key worker.key;
 nashbed worker lab.yaml --cores 8 --folder /scratch;
 nashbed worker lab.yaml --testbed embedded"""
 
 
-@app.command(epilog=WORKER_EXAMPLES)
-def worker(  # noqa: PLR0913, PLR0917 - each is an option
-    address: Annotated[
-        str,
-        typer.Argument(
-            help="The scheduler: tcp://HOST:PORT, tls://HOST:PORT, or a cluster file that has one."
-        ),
-    ],
-    cores: Annotated[
-        int | None,
-        typer.Option("--cores", min=1, help="Trials at the same time.", show_default="all cores"),
-    ] = None,
-    testbed: Annotated[
-        str | None,
-        typer.Option("--testbed", help="Be this real testbed, instead of virtual time on cores."),
-    ] = None,
-    ca: Ca = None,
-    cert: Certificate = None,
-    key: Key = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the workers.", show_default="their port")
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--folder", help="Folder for what they write.", show_default="the system's"),
-    ] = None,
+@command(app, examples=WORKER_EXAMPLES, cores=typer.Option(min=1), **TLS)
+def worker(  # noqa: PLR0913 - each is an option
+    address: str,
+    *,
+    cores: int | None = None,
+    testbed: str | None = None,
+    ca: str | None = None,
+    cert: str | None = None,
+    key: str | None = None,
+    name: str | None = None,
+    folder: Path | None = None,
     private_network: PrivateNetwork = False,
 ) -> int:
     """Run trials for others on this machine, until stopped.
 
     One process for each core, which comes back when it is killed. When the scheduler ends, they
     wait for it to come back. With --testbed it is one process with a trial on each lane.
+
+    Args:
+        address: The scheduler: tcp://HOST:PORT, tls://HOST:PORT, or a cluster file that has one.
+        cores: Trials at the same time; None: all cores.
+        testbed: Be this real testbed, instead of virtual time on cores.
+        name: Name of the workers; None: their port.
+        folder: Folder for what they write; None: the system's.
     """
     cluster = _with_tls(parse_where(address, private_network=private_network), ca, cert, key)
     serve_workers(_workers(cluster, cores, testbed, name, folder), _say)
@@ -78,34 +66,31 @@ nashbed scheduler --host 192.168.1.10 --private-network;
 nashbed scheduler --host 0.0.0.0 --tls-ca ca.pem --tls-cert lab.pem --tls-key lab.key"""
 
 
-@app.command(epilog=SCHEDULER_EXAMPLES)
+@command(
+    app,
+    examples=SCHEDULER_EXAMPLES,
+    port=typer.Option(min=0, max=65535),
+    **TLS,
+)
 def scheduler(
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host", help="Address of this machine to listen on; 0.0.0.0: all of them, with TLS."
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Its port; 0: any free one.")
-    ] = DEFAULT_PORT,
-    dashboard: Annotated[
-        str | None,
-        typer.Option(
-            "--dashboard",
-            help="ADDRESS:PORT of Dask's dashboard, not encrypted: open the address that is told.",
-            show_default="none",
-        ),
-    ] = None,
-    ca: Ca = None,
-    cert: Certificate = None,
-    key: Key = None,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    dashboard: str | None = None,
+    ca: str | None = None,
+    cert: str | None = None,
+    key: str | None = None,
     private_network: PrivateNetwork = False,
 ) -> int:
     """Run a Dask scheduler on this machine, until stopped.
 
     Without certificates it listens on this machine only, for its user alone, or on a private
     network.
+
+    Args:
+        host: Address of this machine to listen on; 0.0.0.0: all of them, with TLS.
+        port: Its port; 0: any free one.
+        dashboard: ADDRESS:PORT of Dask's dashboard, not encrypted: open the address that is told;
+            None: none.
     """
     tls = _tls(ca, cert, key)
     if tls is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nashbed.steps import ShowStep
@@ -44,6 +44,14 @@ def new_table(title: str, *columns: str) -> Table:
     return table
 
 
+def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
+    """Rows as a table: column, as `new_table` has it, -> cell; all rows have the same columns."""
+    table = new_table(title, *(rows[0] if rows else ()))
+    for row in rows:
+        table.add_row(*row.values())
+    return as_text(table, width)
+
+
 def say(line: str) -> None:
     """Tell the user something on standard error."""
     print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
@@ -64,7 +72,10 @@ def step_display() -> Iterator[ShowStep]:
     """A bar on a terminal; elsewhere a line for each step, and while one takes long."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(console).show
+        lines = Lines()
+        yield lambda title, done, total: lines.tell(
+            title, f"{done}/{total} {title}" if total else title
+        )
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
@@ -75,18 +86,15 @@ def step_display() -> Iterator[ShowStep]:
 
 
 class Lines:
-    """Steps as plain lines: many quick ones of the same title are one line."""
+    """Lines on standard error, one for each thing that is told, and while it takes long."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._last = ""
+    def __init__(self) -> None:
+        self._last: object = None
         self._said_s = 0.0
 
-    def show(self, title: str, done: int, total: int) -> None:
-        """Say a line when there is something new to say, or when it has been quiet for long."""
+    def tell(self, what: object, line: str) -> None:
+        """Say a line when something else is told, or when it has been quiet for long."""
         now = time.monotonic()
-        if title == self._last and now - self._said_s < LINE_EVERY_S:
-            return
-        self._last, self._said_s = title, now
-        line = f"{done}/{total} {title}" if total else title
-        self._console.print(line, highlight=False, soft_wrap=True)
+        if what != self._last or now - self._said_s >= LINE_EVERY_S:
+            self._last, self._said_s = what, now
+            say(line)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, app
 from .results import equilibria_text, mixes_answer
 
@@ -35,10 +33,7 @@ WIDE = 120
 @command(app, "tables.equilibria", examples=EXAMPLES)
 def equilibria(
     table: Call,
-    mixes: Annotated[
-        Path | None,
-        typer.Option("--mixes", help="Write the measured mixes of the runs into this CSV file."),
-    ] = None,
+    mixes: Path | None = None,
 ) -> Answer:
     """Show the Nash equilibria of runs; write them, or the mixes, as a table.
 
@@ -47,6 +42,9 @@ def equilibria(
     that is closed, and whether the mixes that decide had settled. Where a table and a run have the
     same setting of the same source, the later one counts. docs/reference/exported-tables.md
     describes the columns of both tables.
+
+    Args:
+        mixes: Write the measured mixes of the runs into this CSV file.
     """
     from nashbed.runs import Run, equilibria_answer, open_run  # noqa: PLC0415 - slow to import
     from nashbed.tables import mixes as measured_mixes  # noqa: PLC0415
@@ -73,16 +71,12 @@ def equilibria(
 
 def _text(found: Equilibria) -> str:
     """The sources against the published equilibria, what was left out, and the files."""
-    table = new_table(
+    title = (
         "Equilibria in CUBIC flows, and how far they are from the published ones\n"
         "(in brackets: undecided, and from mixes that had not settled; off: mean, median; near: "
-        "within 3 and 5\nflows; intervals: how many hold the published value, of how many)",
-        *("|source", ">|settings", ">|compared", ">|off", ">|near", ">|closed", ">|open"),
-        ">|no interval",
+        "within 3 and 5\nflows; intervals: how many hold the published value, of how many)"
     )
-    for each in found.agreement:
-        table.add_row(*_cells(each))
-    text = as_text(table, WIDE)
+    text = rows_text(title, [_row(each) for each in found.agreement], WIDE)
     text += "".join(
         f"{counted(count, 'setting')} left out: {reason}\n"
         for reason, count in found.left_out.items()
@@ -90,18 +84,19 @@ def _text(found: Equilibria) -> str:
     return text + "\n".join(map(str, found.files))
 
 
-def _cells(each: Agreement) -> list[str]:
+def _row(each: Agreement) -> dict[str, str]:
     model = each.kind == "model"
-    held = [_held(each.closed), _held(each.open), str(each.without_interval)]
     off = (each.mean_off, each.median_off)
-    return [
-        each.source,
-        f"{each.settings} ({each.undecided}, {each.unsettled})",
-        str(each.compared),
-        ", ".join(NONE if x is None else f"{x:.1f}" for x in off),
-        f"{each.within_3}, {each.within_5}",
-        *([NONE] * 3 if model else held),
-    ]
+    return {
+        "|source": each.source,
+        ">|settings": f"{each.settings} ({each.undecided}, {each.unsettled})",
+        ">|compared": str(each.compared),
+        ">|off": ", ".join(NONE if x is None else f"{x:.1f}" for x in off),
+        ">|near": f"{each.within_3}, {each.within_5}",
+        ">|closed": NONE if model else _held(each.closed),
+        ">|open": NONE if model else _held(each.open),
+        ">|no interval": NONE if model else str(each.without_interval),
+    }
 
 
 def _held(intervals: HeldIntervals) -> str:

@@ -9,7 +9,6 @@ import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated
 
 import typer
 
@@ -29,20 +28,15 @@ DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY"}
     examples="Example: nashbed explore results/20260101T120000Z-quickstart",
     port=typer.Option(min=0, max=65535),
 )
-def explore(
-    open_run: Call,
-    explore: Call,
-    view: Annotated[
-        str, typer.Option("--view", help="What a link to a view has behind its #.")
-    ] = "",
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a window of the browser.")
-    ] = True,
-) -> int:
+def explore(open_run: Call, explore: Call, view: str = "", browser: bool = True) -> int:
     """Open a run in the browser, down to single packets.
 
     It serves a page on loopback until Ctrl-C. The address that it writes has a random token: only
     who knows it gets in. docs/explanation/explorer.md says what is shown.
+
+    Args:
+        view: What a link to a view has behind its #.
+        browser: Open a window of the browser.
     """
     run = open_run()
     with explore(run) as server, ExitStack() as held:

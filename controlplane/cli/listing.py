@@ -11,7 +11,7 @@ from nashbed.files import shipped
 
 from ..contract.errors import ConfigError
 from .api_command import command
-from .console import as_text, new_table
+from .console import rows_text
 from .options import Answer, app
 
 WIDE = 120
@@ -31,25 +31,25 @@ class What(StrEnum):
     name="list",
     examples="Examples: nashbed list scenarios; nashbed list ccas --json;\n"
     "nashbed list figures results/20260101T120000Z-quickstart",
+    run=typer.Argument(metavar="RUN_DIR"),
 )
 def list_names(
     what: Annotated[What, typer.Argument(help="Of what.")],
-    run: Annotated[
-        Path | None, typer.Argument(metavar="RUN_DIR", help="The run whose figures are listed.")
-    ] = None,
+    run: Path | None = None,
 ) -> Answer:
     """List the scenarios, testbeds, congestion controls or figures that there are.
 
     Each by the name that commands and files take.
+
+    Args:
+        run: The run whose figures are listed.
     """
     if (what is What.FIGURES) is (run is None):
         raise ConfigError("RUN_DIR: `nashbed list figures RUN_DIR` takes a run, no other list does")
     found = _named(what, run)
     said = [{"name": name, "about": about} for name, about in found.items()]
-    table = new_table(f"{what} ({len(found)})", "|name", "what")
-    for row in found.items():
-        table.add_row(*row)
-    return Answer({"ok": True, str(what): said}, lambda: as_text(table, WIDE))
+    rows = [{"|name": name, "what": about} for name, about in found.items()]
+    return Answer({"ok": True, str(what): said}, rows_text(f"{what} ({len(found)})", rows, WIDE))
 
 
 def _named(what: What, run: Path | None) -> dict[str, str]:

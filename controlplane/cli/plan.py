@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from nashbed.files import read_testbed
 from nashbed.planning import Preview, speed_ups
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, counted
 from .api_command import Call, command
-from .console import as_text, duration_text, new_table
+from .console import duration_text, rows_text
 from .options import Answer, app
 
 
@@ -37,16 +34,14 @@ def validate(plan: Call) -> Answer:
     examples="Example: nashbed plan configs/scenarios/quickstart.yaml",
     lengths=None,
 )
-def plan(
-    preview: Call,
-    no_model: Annotated[
-        bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
-    ] = False,
-) -> Answer:
+def plan(preview: Call, no_model: bool = False) -> Answer:
     """Show what a run would do, and the time and disk it needs.
 
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
+
+    Args:
+        no_model: Do not ask whether trials are long enough.
     """
     found = preview(lengths=not no_model)
     more = {
@@ -81,9 +76,6 @@ def plan_table(plan: Plan) -> str:
     number = f"about {plan.expected_trials} of up to " if chosen else ""
     title = f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}"
     rows = plan.by_setting()
-    table = new_table(title, *rows[0])
-    for row in rows:
-        table.add_row(*row.values())
     first = {trial.setting.label: trial for trial in reversed(plan.trials)}
     applied = "".join(
         f"{row['setting']}: {expected.detail}\n"
@@ -109,7 +101,7 @@ def plan_table(plan: Plan) -> str:
         tail += (
             f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
         )
-    return as_text(table) + applied + tail
+    return rows_text(title, rows) + applied + tail
 
 
 def speed_text(plan: Plan) -> str:

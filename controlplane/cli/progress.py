@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from abc import ABC, abstractmethod
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import Self
 
 from nashbed.running import Running, Snapshot, TimeLeft
@@ -16,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..contract.units import Rate
-from .console import LINE_EVERY_S, duration_text
+from .console import Lines, duration_text, say
 
 HEAD_LINES = 3
 """The summary, the bar, and a line to spare."""
@@ -24,90 +22,46 @@ GAP = 2
 """Spaces between columns."""
 
 
-class Display(ABC):
-    """Shows snapshots of a run on standard error."""
+class RunDisplay(AbstractContextManager["RunDisplay"]):
+    """Shows snapshots of a run on standard error.
 
-    def __init__(self, time_left: TimeLeft) -> None:
+    On a terminal: a bar, the time left, and one line for each lane. Elsewhere a line whenever a
+    trial ends, and now and then.
+    """
+
+    def __init__(self, time_left: TimeLeft, console: Console | None = None) -> None:
         self._time_left = time_left
         self._told = 0
+        self._lines = Lines()
+        console = console or Console(stderr=True)
+        live = Live(console=console, auto_refresh=False, transient=True)
+        self._live = live if console.is_terminal else None
 
-    @abstractmethod
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
     def show(self, snapshot: Snapshot) -> None:
         """Show the state of the run."""
-
-    def tell_failures(self, snapshot: Snapshot) -> None:
-        """Say of each attempt that has failed since the last time why it has."""
         for failure in snapshot.failures[self._told :]:
             follows = "it is tried again" if failure.repeated else "it has no attempt left"
-            self.say(f"{failure.trial} failed ({failure.where}): {failure.reason}; {follows}")
+            say(f"{failure.trial} failed ({failure.where}): {failure.reason}; {follows}")
         self._told = len(snapshot.failures)
-
-    def say(self, text: str) -> None:
-        """Show a line that is not overwritten."""
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
-
-
-class PlainDisplay(Display):
-    """One line whenever a trial ends, and now and then."""
-
-    def __init__(self, time_left: TimeLeft) -> None:
-        super().__init__(time_left)
-        self._last = (-1, -1, -1)
-        self._said_s = 0.0
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Say a line when something changed, or when it has been quiet for long."""
-        self.tell_failures(snapshot)
-        state = (snapshot.finished, snapshot.invalid, len(snapshot.failures))
-        quiet_s = time.monotonic() - self._said_s
-        if state == self._last and quiet_s < LINE_EVERY_S:
+        line = summary(snapshot, self._time_left.seconds(snapshot))
+        if self._live is None:
+            self._lines.tell((snapshot.finished, snapshot.invalid, self._told), line)
             return
-        self._last, self._said_s = state, time.monotonic()
-        self.say(summary(snapshot, self._time_left.seconds(snapshot)))
-
-
-class LiveDisplay(Display):
-    """A bar, the time left, and one line for each lane."""
-
-    def __init__(self, time_left: TimeLeft, console: Console) -> None:
-        super().__init__(time_left)
-        self._live = Live(console=console, auto_refresh=False, transient=True)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Draw the display anew."""
-        self.tell_failures(snapshot)
-        head = Text(summary(snapshot, self._time_left.seconds(snapshot)))
         bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
-        self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
-
-    def _lanes(self, snapshot: Snapshot) -> RenderableType:
         running = sorted(snapshot.running, key=lambda r: (len(r.where), r.where))
         rows = [lane_row(each, self._time_left.measures_s(each)) for each in running]
         size = self._live.console.size
-        return lane_grid(rows, size.height - HEAD_LINES, size.width)
+        lanes = lane_grid(rows, size.height - HEAD_LINES, size.width)
+        self._live.update(Group(Text(line), bar, lanes), refresh=True)
 
 
 def lane_grid(rows: list[tuple[str, str, str, str]], height: int, width: int) -> RenderableType:
@@ -152,11 +106,3 @@ def summary(snapshot: Snapshot, left_s: float) -> str:
     if snapshot.finished < snapshot.total:
         parts.append(f"about {duration_text(left_s)} left")
     return ", ".join(parts)
-
-
-def make_display(time_left: TimeLeft) -> Display:
-    """The display that suits where standard error goes."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        return LiveDisplay(time_left, console)
-    return PlainDisplay(time_left)

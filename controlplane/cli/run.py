@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from .api_command import Call, command
 from .console import say, step_display
 from .options import Answer, app
-from .progress import make_display
+from .progress import RunDisplay
 from .result_text import result_text, run_answer
 
 if TYPE_CHECKING:
@@ -21,19 +19,21 @@ if TYPE_CHECKING:
 REPORTS = "nashbed.analysis.report"
 """What takes seconds to import."""
 
-NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the report page.")]
 EXAMPLES = """Examples: nashbed run configs/scenarios/quickstart.yaml --out results;
 nashbed run next.yaml --wait;
 nashbed run sweep.yaml --on local:4"""
 
 
 @command(app, "running.start", examples=EXAMPLES)
-def run(start: Call, no_report: NoReport = False) -> Answer:
+def run(start: Call, no_report: bool = False) -> Answer:
     """Run every trial of a scenario, and show the results.
 
     One run at a time: with --wait it begins when the others have ended. Runs in virtual time
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
+
+    Args:
+        no_report: Do not build the report page.
     """
     return _finish(start(), no_report)
 
@@ -43,8 +43,12 @@ def run(start: Call, no_report: NoReport = False) -> Answer:
     "running.resume",
     examples="Example: nashbed resume results/20260101T120000Z-quickstart",
 )
-def resume(resume: Call, no_report: NoReport = False) -> Answer:
-    """Finish a run that was stopped or killed."""
+def resume(resume: Call, no_report: bool = False) -> Answer:
+    """Finish a run that was stopped or killed.
+
+    Args:
+        no_report: Do not build the report page.
+    """
     return _finish(resume(), no_report)
 
 
@@ -54,15 +58,15 @@ def carry_out(running: RunInProgress) -> None:
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(running.time_left)
-    display.say(f"run directory: {running.path}")
+    display = RunDisplay(running.time_left)
+    say(f"run directory: {running.path}")
     for line in running.remarks:
-        display.say(line)
+        say(line)
     try:
         with display:
             running.watch(display.show)
     except BaseException:
-        display.say(f"finished trials are kept; to continue: nashbed resume {running.path}")
+        say(f"finished trials are kept; to continue: nashbed resume {running.path}")
         raise
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..config.load import write_schemas
 from ..machine.paths import CONFIGS
@@ -14,10 +11,11 @@ from .options import Answer, app
 
 
 @command(app, examples="Example: nashbed schema --out configs/schema", hidden=True)
-def schema(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the schemas.")] = CONFIGS
-    / "schema",
-) -> Answer:
-    """Write the JSON schemas of scenario, testbed and cluster files."""
+def schema(out: Path = CONFIGS / "schema") -> Answer:
+    """Write the JSON schemas of scenario, testbed and cluster files.
+
+    Args:
+        out: Folder for the schemas.
+    """
     paths = [str(path) for path in write_schemas(out)]
     return Answer({"ok": True, "schemas": paths}, "\n".join(paths))

@@ -6,7 +6,6 @@ With `--files` nothing is run: the files of the run must be as they were sealed.
 from __future__ import annotations
 
 import random
-from typing import Annotated
 
 import typer
 from nashbed.running import (
@@ -21,8 +20,9 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
+from .console import say
 from .options import Answer, app
-from .progress import make_display
+from .progress import RunDisplay
 
 DIGITS = 16
 """Digits of a digest shown to a person."""
@@ -38,23 +38,23 @@ DIGITS = 16
     trials=typer.Option("--trial", help="Run this trial again."),
     count=typer.Option(None, min=1, help="Run so many again, drawn at random.", show_default="1"),
     seed=typer.Option(None, min=0, show_default="random"),
+    everything=typer.Option("--all"),
 )
 def verify(
     verify: Call,
     check_files: Call,
-    everything: Annotated[bool, typer.Option("--all", help="Run every trial again.")] = False,
-    files: Annotated[
-        bool,
-        typer.Option(
-            "--files", help="Run nothing: check that the files of any run are as they were sealed."
-        ),
-    ] = False,
+    everything: bool = False,
+    files: bool = False,
 ) -> Answer:
     """Run trials of a virtual run again: they must be equal to the bit.
 
     Equal means: every table, capture and report has the same SHA-256. Otherwise it names the first
     row and column that differ, with both values, and the exit code is 20. So it is when `--files`
     finds a damaged file.
+
+    Args:
+        everything: Run every trial again.
+        files: Run nothing: check that the files of any run are as they were sealed.
     """
     given = verify.given
     if ("trials" in given) + everything + ("count" in given) + files > 1:
@@ -85,8 +85,8 @@ def _answer(found: Verified, seed: int) -> JsonObject:
 
 def _carry_out(running: VerificationInProgress, how: str) -> None:
     """Run the trials again with a display on standard error."""
-    display = make_display(running.time_left)
-    display.say(f"{running.run}: {counted(running.total, 'trial')} to run again{how}")
+    display = RunDisplay(running.time_left)
+    say(f"{running.run}: {counted(running.total, 'trial')} to run again{how}")
     told = False
 
     def show(snapshot: Snapshot) -> None:
@@ -94,7 +94,7 @@ def _carry_out(running: VerificationInProgress, how: str) -> None:
         if not told:
             told = True
             for each in running.environment:
-                display.say(f"not as it was: {each}")
+                say(f"not as it was: {each}")
         display.show(snapshot)
 
     with display:

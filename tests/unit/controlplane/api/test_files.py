@@ -50,7 +50,7 @@ def test_an_object_and_a_mapping_are_alike() -> None:
 
 
 def test_a_mistake_names_its_key() -> None:
-    with pytest.raises(nb.ConfigError, match=r"mine\.yaml:\d+: bottleneck\.rate: '50 apples'"):
+    with pytest.raises(nb.ConfigError, match=r"^scenario mine: bottleneck\.rate: '50 apples'"):
         nb.read_scenario(MINE | {"bottleneck": {"rate": "50 apples", "buffer": "2bdp"}})
     with pytest.raises(nb.ConfigError, match="no such scenario file"):
         nb.read_scenario("nosuch")

@@ -1,4 +1,4 @@
-"""What is public: `nashbed.__all__`, its documentation, and how little importing it takes."""
+"""What is public: `dir(nashbed)`, its documentation, and how little importing it takes."""
 
 from __future__ import annotations
 

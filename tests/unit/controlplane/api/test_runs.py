@@ -102,11 +102,12 @@ def test_what_follows_the_last_trial_is_said(
     running = MagicMock()
     running.finish.return_value = results
     monkeypatch.setattr(run_command, "carry_out", lambda running: None)
-    assert run_command._finish(running, no_report=True, as_json=False) == EXIT_OK
+    assert run_command._finish(running, no_report=True).code == EXIT_OK
     assert capsys.readouterr().err == "measuring the trials\n"
     monkeypatch.setattr(Run, "report", lambda self, on_step: on_step("figures", 0, 9))
-    assert run_command._finish(running, no_report=False, as_json=False) == EXIT_OK
-    assert capsys.readouterr().err == "measuring the trials, building the report\n"
+    assert run_command._finish(running, no_report=False).code == EXIT_OK
+    said = "measuring the trials, building the report\n0/9 figures\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.slow

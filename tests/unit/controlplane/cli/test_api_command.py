@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -62,9 +63,13 @@ def made_command() -> typer.Typer:
     app = typer.Typer(rich_markup_mode=None)
 
     @command(app, "made.Run.draw", examples="Example", names=typer.Option("--name"))
-    def draw(draw: Call, thin: bool = False) -> int:
-        """Draw."""
-        return int(bool(draw("self") or draw.typed or thin))
+    def draw(draw: Call, thin: bool = False, copies: int | None = None) -> int:
+        """Draw.
+
+        Args:
+            copies: Sheets; None: one.
+        """
+        return int(bool(draw("self") or draw.typed or thin or copies))
 
     return app
 
@@ -88,11 +93,12 @@ def test_options_are_its_arguments(called: list[Any]) -> None:
     (made,) = made_command().registered_commands
     assert made.callback is not None
     kinds = {p.name: p.annotation for p in inspect.signature(made.callback).parameters.values()}
-    assert list(kinds) == ["out", "names", "rate", "flows", "seed", "bold", "thin"]
+    assert list(kinds) == ["out", "names", "rate", "flows", "seed", "bold", "thin", "copies"]
     assert (kinds["out"].__origin__, kinds["names"].__origin__) == (Path, list[str] | None)
     told = CliRunner().invoke(made_command(), ["--help"]).output
     assert "Draw.\n\n  With a pencil." in told
     assert "[default: (10mbit)]" in told
+    assert re.search(r"--copies <int> +Sheets\.  \[default: \(one\)\]", told)
     done = CliRunner().invoke(made_command(), ["there", "--name", "a", "--name", "b", "--bold"])
     assert done.exit_code == 0
     ((first, given),) = called

@@ -31,7 +31,7 @@ def test_files_and_answer(tmp_path: Path, capsys: Capture) -> None:
     assert (answer["ok"], answer["points"], answer["settings"]) == (True, 30, 49)
     assert (answer["model"]["name"], answer["other_model"]["name"]) == ("closed-form", "ware")
     assert [Path(path).parent for path in answer["files"]] == [out] * 5
-    assert "5/5 rows of 6 points" in progress
+    assert "1/5 rows of 6 points" in progress
     document = json.loads((out / "atlas.json").read_text())
     assert (document["format"], answer["format"]) == (1, 1)
     assert document["x"]["quantity"] == "buffer"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.console import as_text
 from nashbed.controlplane.cli.plan import plan_table
-from nashbed.controlplane.cli.progress import LiveDisplay, lane_grid
+from nashbed.controlplane.cli.progress import RunDisplay, lane_grid
 from nashbed.controlplane.config import Loaded, load_testbed, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.errors import ConfigError
@@ -111,7 +111,7 @@ def test_a_terminal_shows_where_each_lane_is(
         running=(running,), waiting=(third,), finished=1, invalid=0, failures=(failure,), total=3,
         allowed_bps=10**9, reduced=False,
     )  # fmt: skip
-    with LiveDisplay(TimeLeft(plan, resources_of(testbed)), console) as display:
+    with RunDisplay(TimeLeft(plan, resources_of(testbed)), console) as display:
         display.show(snapshot)
         shown = screen.getvalue()
     assert "1/3 trials done, 1 running" in shown
