@@ -103,7 +103,7 @@ def scenario_text(scenario: Scenario) -> str:
     """A scenario as the YAML file that says the same; what was left out stays left out."""
     written = _as_written(scenario)
     written["strategies"] = [
-        name.path if isinstance(name, CcaInFile) else name for name in scenario.strategies
+        name.written if isinstance(name, CcaInFile) else name for name in scenario.strategies
     ]
     return _yaml(written)
 
