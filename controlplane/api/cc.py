@@ -18,7 +18,7 @@ from nashbed.controlplane.machine.c_files.cc_check import (
     check_cca,
 )
 from nashbed.controlplane.machine.c_files.kernel_support import kernels_own_ccas
-from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.c_files.kinds import CCA, form_of
 from nashbed.controlplane.machine.c_files.shipped import ShippedCca, shipped_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
 
@@ -74,18 +74,24 @@ def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:
 
     It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
     a drop-tail buffer of 2 BDP: alone, with random loss, against itself, and against CUBIC.
-    Nothing of this needs root but loading it.
+    Nothing of this needs root but loading it. An ordinary kernel module runs in guests instead, on
+    four paths, and one of eBPF is loaded only.
 
     Args:
-        source: Its C file.
+        source: Its C file, or the folder of a kernel module's files.
         on_step: Called as it goes on: what is done, steps done, steps in all.
 
     Raises:
         ConfigError: It does not compile, the verifier refuses it, its name is taken, it crashes,
             or it never sends.
-        HostError: The simulator is not built.
+        HostError: The simulator is not built, or a module crashes its guest: where.
     """
-    return check_cca(Path(source), on_step)
+    cca = CCA.read(Path(source))
+    if form_of(cca) == "module":
+        from .cc_guest import check_in_guest  # noqa: PLC0415 - slow to import
+
+        return check_in_guest(cca, on_step)
+    return check_cca(cca, on_step)
 
 
 def conform(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:
