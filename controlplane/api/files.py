@@ -173,13 +173,16 @@ def _yaml(data: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def write_template(template: Path, file: Path, folder: Path) -> Path:
+def write_template(
+    template: Path, file: Path, folder: Path, changes: Mapping[str, str] | None = None
+) -> Path:
     """Write a file for its user to change; one that is there stays as it is.
 
     Args:
         template: What it begins as.
         file: Its name.
         folder: Where it is written.
+        changes: Text of it -> text in its place.
 
     Returns:
         The file.
@@ -190,6 +193,8 @@ def write_template(template: Path, file: Path, folder: Path) -> Path:
     if str(file.parent) != ".":
         raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
     path, text = folder / file, template.read_text(encoding="utf-8")
+    for old, new in (changes or {}).items():
+        text = text.replace(old, new)
     try:
         with path.open("x", encoding="utf-8") as written:
             written.write(text)

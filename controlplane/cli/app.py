@@ -78,6 +78,7 @@ equilibria equilibria Write the equilibria of runs as a table, and hold them aga
 rtt        captures   Draw the RTT over time from captures, by TCP time stamps.
 timestamps captures   Show the hardware time stamps of a capture.
 kernel     kernel     Build the kernel for virtual time, or list those there are.
+init       init       Write a scenario that answers a question: is my control fair?
 cc         cc         Congestion controls in one C file: list, write, check and compare them.
 aqm        aqm        Queue disciplines: list ours, write and check your own in one C file.
 worker     cluster    Run trials for others on this machine, until stopped.
