@@ -248,7 +248,7 @@ class Run:
 
     @property
     def fairness(self) -> list[str]:
-        """Of `mixes: {harm_to: ...}`: who is fair to the victim, and would be adopted."""
+        """Who is fair to the victim of a run that shows harm, and would be adopted; a line each."""
         return fairness_lines(self.summary.measures)
 
     @property

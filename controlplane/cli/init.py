@@ -18,6 +18,6 @@ def init(
     ],
     source: Annotated[str, typer.Argument(metavar="FILE", help="The congestion control.")],
 ) -> None:
-    """Write QUESTION.yaml in this folder: a scenario that answers a question."""
+    """Write a scenario that answers a question: is my control fair?"""
     path = cc.fair(source)
     typer.echo(f"wrote {path}; try: nashbed run {path} --testbed virtual")
