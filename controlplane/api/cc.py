@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ from nashbed.controlplane.machine.c_files.cc_check import (
     check_cca,
 )
 from nashbed.controlplane.machine.c_files.kernel_support import available_ccas, kernels_own_ccas
-from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.c_files.kinds import CCA, form_of
 from nashbed.controlplane.machine.c_files.shipped import ShippedCca, shipped_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
+from nashbed.controlplane.machine.paths import CONFIGS
 
 from .files import write_template
 from .steps import ShowStep, show_nothing
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
     from .runs import RunLike
 
+QUESTION = CONFIGS / "scenarios" / "harm" / "fair.yaml"
+EXAMPLE = "[cubic, reno, bbr3]"
+"""The strategies of the shipped form of it."""
+
 __all__ = [
     "LOSSES_PPM",
     "TEMPLATE",
@@ -38,6 +44,7 @@ __all__ = [
     "ShippedCca",
     "check",
     "conform",
+    "fair",
     "kernels_own",
     "new",
     "shipped",
@@ -80,18 +87,46 @@ def check(source: str | Path, on_step: ShowStep = show_nothing) -> CcaVerdict:
 
     It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
     a drop-tail buffer of 2 BDP: alone, with random loss, against itself, and against CUBIC.
-    Nothing of this needs root but loading it.
+    Nothing of this needs root but loading it. An ordinary kernel module runs in guests instead, on
+    four paths, and one of eBPF is loaded only.
 
     Args:
-        source: Its C file.
+        source: Its C file, or the folder of a kernel module's files.
         on_step: Called as it goes on: what is done, steps done, steps in all.
 
     Raises:
         ConfigError: It does not compile, the verifier refuses it, its name is taken, it crashes,
             or it never sends.
-        HostError: The simulator is not built.
+        HostError: The simulator is not built, or a module crashes its guest: where.
     """
-    return check_cca(Path(source), on_step)
+    cca = CCA.read(Path(source))
+    if form_of(cca) == "module":
+        from .cc_guest import check_in_guest  # noqa: PLC0415 - slow to import
+
+        return check_in_guest(cca, on_step)
+    return check_cca(cca, on_step)
+
+
+def fair(source: str | Path, folder: str | Path = ".") -> Path:
+    """Write fair.yaml: is a congestion control fair to CUBIC, and would it be adopted?
+
+    Args:
+        source: Its C file, or the folder of a kernel module's files.
+        folder: Where the scenario is written.
+
+    Returns:
+        The scenario.
+
+    Raises:
+        ConfigError: There is no such congestion control, or fair.yaml is there already.
+    """
+    cca = CCA.read(Path(source))
+    form_of(cca)
+    written = os.path.relpath(cca.source, folder) + "/" * cca.source.is_dir()
+    strategy = written if written.startswith("..") else f"./{written}"
+    return write_template(
+        QUESTION, Path(QUESTION.name), Path(folder), {EXAMPLE: f"[cubic, reno, {strategy}]"}
+    )
 
 
 def conform(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:

@@ -129,7 +129,7 @@ def scenario_text(scenario: Scenario) -> str:
     """A scenario as the YAML file that says the same; what was left out stays left out."""
     written = _as_written(scenario)
     written["strategies"] = [
-        name.path if isinstance(name, CcaInFile) else name for name in scenario.strategies
+        name.written if isinstance(name, CcaInFile) else name for name in scenario.strategies
     ]
     return _yaml(written)
 
@@ -223,13 +223,16 @@ def _yaml(data: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def write_template(template: Path, file: Path, folder: Path) -> Path:
+def write_template(
+    template: Path, file: Path, folder: Path, changes: Mapping[str, str] | None = None
+) -> Path:
     """Write a file for its user to change; one that is there stays as it is.
 
     Args:
         template: What it begins as.
         file: Its name.
         folder: Where it is written.
+        changes: Text of it -> text in its place.
 
     Returns:
         The file.
@@ -240,6 +243,8 @@ def write_template(template: Path, file: Path, folder: Path) -> Path:
     if str(file.parent) != ".":
         raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
     path, text = folder / file, template.read_text(encoding="utf-8")
+    for old, new in (changes or {}).items():
+        text = text.replace(old, new)
     try:
         with path.open("x", encoding="utf-8") as written:
             written.write(text)

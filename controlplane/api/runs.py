@@ -13,6 +13,7 @@ from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
 from nashbed.analysis.metrics.occupancy import By, flow_labels, occupancy
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
+from nashbed.analysis.results.fairness import fairness_lines
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.analysis.traces import (
     NS_PER_S,
@@ -271,6 +272,11 @@ class Run:
         if not self.summary.seeks_equilibria:
             return {}
         return {each.setting.label: each.summary() for each in self.equilibria}
+
+    @property
+    def fairness(self) -> list[str]:
+        """Who is fair to the victim of a run that shows harm, and would be adopted; a line each."""
+        return fairness_lines(self.summary.measures)
 
     @property
     def acceptance(self) -> Sequence[AcceptanceResult]:

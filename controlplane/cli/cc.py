@@ -23,7 +23,8 @@ PPM_PER_PERCENT = 10_000
 LEGEND = (
     "alone: share of the link, mean queueing delay, segments lost; with random loss: throughput "
     "relative\nto none; two of it: the smaller throughput divided by the larger; against CUBIC: "
-    "its share of both\n(50 % is fair). Simulated, 2 BDP of drop-tail buffer."
+    "its share of both\n(50 % is fair). 2 BDP of drop-tail buffer; simulated, a kernel "
+    "module in guests."
 )
 app = new_app(
     "cc",
@@ -114,9 +115,14 @@ def verdict_text(verdict: CcaVerdict) -> str:
     """What is known of a CCA after it was tried."""
     cca = verdict.cca
     lines = [f"{cca.name}: compiles ({verdict.object_from or 'for the simulator alone'})"]
-    lines.append(
-        "this kernel's verifier takes it" if verdict.loads else f"not loaded: {verdict.skipped}"
-    )
+    if verdict.loads:
+        lines.append("this kernel's verifier takes it")
+    if verdict.skipped:
+        lines.append(f"not loaded: {verdict.skipped}")
+    if verdict.parameters:
+        lines.append(f"parameters: {', '.join(verdict.parameters)}")
+    if not verdict.behaviour:
+        return "\n".join([*lines, "not simulated: eBPF runs in real time only"])
     table = rows_text(f"what {cca.name} does", [_row(each) for each in verdict.behaviour])
     return "\n".join([*lines, table + LEGEND])
 

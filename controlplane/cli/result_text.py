@@ -10,6 +10,7 @@ from pydantic import SerializeAsAny
 from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+from ..contract.harm import HarmMixes
 from ..contract.model import ContractModel, JsonAnswer
 from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt
@@ -95,6 +96,8 @@ def result_text(results: Run, report: Path | None) -> str:
     if results.summary.seeks_equilibria and results.summary.equilibria:
         lines = [line for each in results.summary.equilibria for line in headline_lines(each)]
         text += "equilibrium\n" + "".join(f"  {line}\n" for line in lines)
+    if isinstance(results.scenario.sweep.mixes, HarmMixes):
+        text += "".join(f"{line}\n" for line in results.fairness)
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from .errors import ConfigError
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
+from .strategy import with_params
 from .sweep import SWEPT
 
 S = TypeVar("S", bound=ScenarioKeys)
@@ -31,6 +32,7 @@ def combinations(scenario: ScenarioKeys) -> Iterator[Values]:
     swept: dict[str, Sequence[Any] | None] = {key: getattr(sweep, key) for key in SWEPT}
     buffer = swept.pop("buffer") or (scenario.bottleneck.buffer,)
     swept |= {f"bottleneck.{key}": values for key, values in sweep.bottleneck.items()}
+    swept |= {f"strategies.{key}": values for key, values in sweep.params.items()}
     given = {key: values for key, values in swept.items() if values is not None}
     given["buffer"] = buffer
     for values in itertools.product(*given.values()):
@@ -59,6 +61,8 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
         return tuple(_varied(each, where, _of_entry(changes, i)) for i, each in enumerate(part))
     if isinstance(part, Mapping):
         return {**part, **{".".join(path): value for path, value in changes.items()}}
+    if isinstance(part, str):
+        return with_params(part, changes)
     if not isinstance(part, BaseModel):
         raise ValueError(f"{where}: is not there; write it, so that a part of it can be swept")
     names = {field.alias or name: name for name, field in type(part).model_fields.items()}
@@ -110,6 +114,12 @@ class Scenario(ScenarioKeys):
 
     @model_validator(mode="after")
     def _check(self) -> Scenario:
+        for key in self.sweep.params:
+            strategy, dot, _ = key.partition(".")
+            if not dot or strategy not in self.strategies:
+                raise ValueError(
+                    f"sweep.params.{key}: write STRATEGY.PARAMETER, of {', '.join(self.strategies)}"
+                )
         for values in combinations(self):
             try:
                 check_scenario(varied(self, values))

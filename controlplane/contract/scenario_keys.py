@@ -26,7 +26,7 @@ from .queues import (
     check_queues,
 )
 from .shared import CONSTANTS
-from .strategy import Strategy
+from .strategy import CcaInFile, ModuleParameters, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
 from .traffic import OF_MIX
 from .units import Buffer, Duration, Rate, Share, Size
@@ -279,8 +279,9 @@ class ScenarioKeys(ContractModel):
         start_jitter: Each flow starts up to this much later, at random from the seed (with
             `iperf3` they do not).
         strategies: Congestion controls, by name or, of one's own, by the path of its C file
-            relative to this one: `./mycc.c` is `mycc` from there on. A mix counts the flows of the
-            second one.
+            relative to this one: `./mycc.c` is `mycc` from there on; of a kernel module also a
+            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. A mix counts
+            the flows of the second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -322,6 +323,11 @@ class ScenarioKeys(ContractModel):
     gates: Gates = Gates()
     acceptance: tuple[AcceptanceBound, ...] = ()
     reference: tuple[ReferenceSeries, ...] = ()
+
+    @property
+    def module_parameters(self) -> ModuleParameters:
+        """What strategies that are kernel modules are inserted with."""
+        return {str(s): s.params for s in self.strategies if isinstance(s, CcaInFile) and s.params}
 
     @property
     def mixed(self) -> tuple[FlowGroup, ...]:

@@ -77,6 +77,7 @@ class Sweep(ContractModel):
         bottleneck: Any other key of the bottleneck, and what is written for it in its place:
             `{scheduler: [drr, strict_priority], policer.burst: [30kB, 1MB]}`. Of a list every entry
             has it, or the one whose number is given: `queues.0.weight`.
+        params: Parameters of strategies that are kernel modules: `{mycc.beta: [512, 717]}`.
         mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
             `{harm_to: cubic}`, one flow alone and beside each strategy; or the mixes to run.
     """
@@ -90,6 +91,7 @@ class Sweep(ContractModel):
     kernel: tuple[KernelRelease, ...] | None = None
     start: tuple[StartSpec, ...] | None = None
     bottleneck: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    params: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     mixes: Literal["all"] | PairMixes | HarmMixes | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
@@ -101,7 +103,9 @@ class Sweep(ContractModel):
                 raise ValueError(
                     f"bottleneck.{key}: a trace is not swept; write a scenario for each"
                 )
-        for key, values in (*self, *((f"bottleneck.{k}", v) for k, v in self.bottleneck.items())):
+        inner = {f"bottleneck.{k}": v for k, v in self.bottleneck.items()}
+        inner |= {f"params.{k}": v for k, v in self.params.items()}
+        for key, values in (*self, *inner.items()):
             if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
             if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):

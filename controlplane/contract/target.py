@@ -15,6 +15,7 @@ from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
 from .queues import MOST, Queues
+from .strategy import ModuleParameters
 
 Possible = bool | int | tuple[str, ...]
 """What a target can do of a field of a lane."""
@@ -260,6 +261,7 @@ class LaneProgram:
         flows: The flow table entries; ids are consecutive.
         seed: Of everything random on the lane's machine, where that can be set.
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
+        module_parameters: What its congestion controls that are modules are inserted with.
     """
 
     lane: int
@@ -268,6 +270,7 @@ class LaneProgram:
     flows: tuple[FlowEntry, ...]
     seed: int = 0
     kernel: str = ""
+    module_parameters: ModuleParameters = field(default_factory=dict)
 
     @property
     def first_flow(self) -> int:

@@ -179,6 +179,7 @@ class Attempt:
             flows=flow_table(self.flows, self.first_flow),
             seed=derive(self.seed, "machine"),
             kernel=self.trial.setting.kernel,
+            module_parameters=self.scenario.module_parameters,
         )
 
     def telemetry(self) -> TelemetryPlan:

@@ -132,10 +132,11 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
 
 
 def _label(key: str, value: Any) -> str:
-    """A value as a part of the setting's label; of any key of the bottleneck, with its name."""
+    """A value as a part of the setting's label; of another key, with its name."""
     if key in LABELS:
         return LABELS[key](value)
-    return file_label(f"{key.removeprefix('bottleneck.')}{written(value)}")
+    name = key.removeprefix("bottleneck.").removeprefix("strategies.")
+    return file_label(f"{name}{written(value)}")
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:

@@ -24,6 +24,7 @@ from ..contract.messages.dataplane import (
     TelemetryTotals,
 )
 from ..contract.model import JsonObject
+from ..contract.strategy import ModuleParameters
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 
 
@@ -227,13 +228,16 @@ class DataPlaneHost(DataPlaneSite, Protocol):
 class GuestHost(DataPlaneSite, Protocol):
     """The machine that boots guests, one at a time, each with the data plane inside."""
 
-    def boot(self, config: Path, seed: int, kernel: str) -> TargetProcess:
+    def boot(
+        self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
+    ) -> TargetProcess:
         """End the guest before, boot another one; it serves its control socket on return.
 
         Args:
             config: The data plane's configuration file.
             seed: Of everything random in the guest.
             kernel: Which kernel, by the beginning of its release; empty: the testbed's.
+            module_parameters: What its modules are inserted with.
         """
 
 

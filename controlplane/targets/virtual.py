@@ -13,6 +13,7 @@ from typing import TypeGuard
 from ..contract.errors import InternalError, TargetError
 from ..contract.messages.dataplane import Hello
 from ..contract.shared import CONSTANTS
+from ..contract.strategy import ModuleParameters
 from ..contract.target import Applied, Capabilities, LaneProgram, TimeBounds
 from ..contract.testbed import (
     BASE_MEMORY_BYTES,
@@ -64,14 +65,14 @@ class VirtualTarget(DataPlaneTarget):
         """Boot a guest with a .spec, ask what it runs, and end it."""
         self._artefact = artefact
         try:
-            return self._boot(smallest_dataplane(), seed=0, kernel="")
+            return self._boot(smallest_dataplane(), seed=0, kernel="", module_parameters={})
         finally:
             self.close()
 
     def program(self, lane: LaneProgram) -> Applied:
         """Boot a guest by the lane's seed and kernel, and program its bottleneck."""
         self.close()
-        self._boot(guest_dataplane(lane), lane.seed, lane.kernel)
+        self._boot(guest_dataplane(lane), lane.seed, lane.kernel, lane.module_parameters)
         return self._running("program").set_lane(lane)
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
@@ -84,10 +85,14 @@ class VirtualTarget(DataPlaneTarget):
         if guest is not None:
             guest.close()
 
-    def _boot(self, dataplane: DataPlane, seed: int, kernel: str) -> Hello:
+    def _boot(
+        self, dataplane: DataPlane, seed: int, kernel: str, module_parameters: ModuleParameters
+    ) -> Hello:
         if self._artefact is None:
             raise TargetError("guest: the target is not loaded")
-        boot = partial(self._host.boot, seed=seed, kernel=kernel)
+        boot = partial(
+            self._host.boot, seed=seed, kernel=kernel, module_parameters=module_parameters
+        )
         self._guest = RunningDataPlane(self._host, boot)
         return self._guest.start({"spec": str(self._artefact), **dataplane_config(dataplane)})
 

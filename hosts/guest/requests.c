@@ -31,6 +31,7 @@ struct request {
 	char name[NAME_BYTES];
 	char log[PATH_MAX];
 	char path[PATH_MAX];
+	const char *arguments;
 	const char *line;
 	uint32_t process;
 	uint32_t signal;
@@ -147,17 +148,17 @@ why_not_inserted(int error)
 }
 
 /* Insert the module of a file: a CCA that is no part of the kernel. It stays until
- * the guest ends.
+ * the guest ends. Arguments are its parameters, as NAME=VALUE.
  */
 static int
-insert_module(const char *path, struct failure *failure)
+insert_module(const char *path, const char *arguments, struct failure *failure)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int result = 0;
 
 	if (fd < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path, strerror(errno));
-	if (syscall(SYS_finit_module, fd, "", 0) < 0)
+	if (syscall(SYS_finit_module, fd, arguments, 0) < 0)
 		result = failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path,
 				     why_not_inserted(errno));
 	close(fd);
@@ -166,13 +167,14 @@ insert_module(const char *path, struct failure *failure)
 
 static const struct json_field insert_fields[] = {
 	FIELD("path", path, as_text),
+	FIELD("arguments", arguments, as_line),
 	{0},
 };
 
 static json_t *
 answer_insert(const struct request *r, struct failure *failure)
 {
-	return insert_module(r->path, failure) == 0 ? done() : NULL;
+	return insert_module(r->path, r->arguments, failure) == 0 ? done() : NULL;
 }
 
 static const struct json_field start_fields[] = {

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from nashbed.analysis.measures import measure_run
 from tests.e2e.conftest import Nashbed, records
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
@@ -53,14 +54,23 @@ def test_one_of_two_files_that_registers_a_taken_name_runs_as_its_folder(nashbed
     folder.mkdir()
     (folder / "own.h").write_text("u32 own_keeps(struct sock *sk);\n")
     (folder / "keeps.c").write_text(
-        '#include <net/tcp.h>\n#include "own.h"\n'
-        "u32 own_keeps(struct sock *sk) { return tcp_sk(sk)->snd_cwnd * 3 / 4; }\n"
+        '#include <linux/module.h>\n#include <net/tcp.h>\n#include "own.h"\n'
+        "static int beta = 717;\nmodule_param(beta, int, 0444);\n"
+        "u32 own_keeps(struct sock *sk) { return tcp_sk(sk)->snd_cwnd * beta / 1024; }\n"
     )
     text = MODULE.replace("#include <net/tcp.h>\n", '#include <net/tcp.h>\n#include "own.h"\n')
     (folder / "main.c").write_text(text % "own_keeps(sk)")
-    run_dir = nashbed.run(scenario(nashbed, "./tcp_own/"), "virtual")
-    (record,) = records(run_dir).values()
-    assert record["valid"], record
+    swept = scenario(nashbed, "{file: ./tcp_own/, params: {beta: 512}}")
+    changed = swept.read_text().replace(
+        "mixes: [1]", "mixes: [1], params: {tcp_own.beta: [512, 950]}"
+    )
+    swept.write_text(changed)
+    run_dir = nashbed.run(swept, "virtual")
+    assert all(record["valid"] for record in records(run_dir).values())
+    half, most = measure_run(run_dir).trials
+    assert half.trial.setting.label == "tcp_own.beta512-b2bdp"
+    metric = "per_flow_throughput"
+    assert most.value(metric, "tcp_own") > 1.1 * half.value(metric, "tcp_own")
     kept = run_dir / "controls" / "tcp_own"
     assert sorted(path.name for path in kept.iterdir()) == ["keeps.c", "main.c", "own.h"]
     facts = json.loads((run_dir / "manifest.json").read_text())["controls"]["tcp_own"]

@@ -97,7 +97,7 @@ class FakeGuestHost(FakeHost):
     def ports(self) -> dict[str, dict[str, Any]]:
         return {name: {"driver": "virtual", "iface": name} for name in self.names}
 
-    def boot(self, config: Path, seed: int, kernel: str) -> FakeProcess:
+    def boot(self, config: Path, seed: int, kernel: str, module_parameters: Any) -> FakeProcess:
         (self.scratch / "control.sock").unlink(missing_ok=True)
         self.booted.append((seed, kernel))
         self.guests.append(self.start_dataplane(config))

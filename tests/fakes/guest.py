@@ -35,7 +35,7 @@ BOOT_NS = 20_000_001
 PANIC_NS = 5 * NS
 SLOW_S = 1.5
 GUEST_OPS = {
-    "insert": {"path"},
+    "insert": {"path", "arguments"},
     "host": {"side", "addresses", "routes", "sysctls"},
     "start": {"name", "side", "args", "log"},
     "send": {"process", "line"},
@@ -157,7 +157,7 @@ class FakeGuest:
         need(path.is_absolute() and path.suffix == ".ko", f"{path}: not a module")
         need(path.is_file(), f"{path}: No such file or directory")
         need(str(path) not in self.modules, f"{path}: the kernel has a module of this name")
-        self.modules.append(str(path))
+        self.modules.append(f"{path} {request['arguments']}".strip())
         return {}
 
     def do_host(self, request: dict[str, Any]) -> dict[str, Any]:

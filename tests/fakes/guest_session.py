@@ -37,7 +37,7 @@ class FakeGuestSession(FakeSession):
     def require_targets(self) -> None:
         require_running([self._guest] if self._guest is not None else [])
 
-    def boot(self, config: Path, seed: int, kernel: str) -> Process:
+    def boot(self, config: Path, seed: int, kernel: str, module_parameters: Any) -> Process:
         if self._guest is not None:
             self._guest.stop()
         (self.scratch / "control.sock").unlink(missing_ok=True)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.contract.strategy import ModuleParameters
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.guest import kernel as guest_kernel
 from nashbed.controlplane.machine.guest import session as guest_session
@@ -59,7 +60,9 @@ def session_request(folder: Path, **changes: Any) -> SessionRequest:
     return SessionRequest(**(content | changes))
 
 
-def boot(session: GuestSession, seed: int = 1) -> ManagedProcess:
+def boot(
+    session: GuestSession, seed: int = 1, module_parameters: ModuleParameters | None = None
+) -> ManagedProcess:
     """A fresh guest with an ordinary configuration of the data plane."""
     config = session.scratch / "dataplane.json"
     content = {
@@ -73,7 +76,7 @@ def boot(session: GuestSession, seed: int = 1) -> ManagedProcess:
         "ports": session.ports(),
     }
     config.write_text(json.dumps(content))
-    return session.boot(config, seed, "")
+    return session.boot(config, seed, "", module_parameters or {})
 
 
 def left_of(scratch: str) -> list[int]:

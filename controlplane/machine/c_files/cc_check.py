@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ..log import ShowStep
 from .cc_simulator import SimulatedBottleneck, Simulation, compile_for_simulator, simulate
 from .ebpf_loader import try_loading
 from .kernel_support import held_ccas, kernel_problems, kernels_own_ccas
-from .kinds import CCA, is_shipped
+from .kinds import form_of, is_shipped
 from .objects import PACKAGES, ebpf_object, find_clang
 
 RATES = (Rate(10**7), Rate(5 * 10**7), Rate(2 * 10**8))
@@ -44,6 +44,7 @@ class CcaVerdict:
         loads: Whether this machine's kernel takes it; None: that was not tried.
         skipped: Why something was not tried; empty: everything was.
         behaviour: What it does on each path.
+        parameters: Those of a kernel module, by name: the kernel's word for their type.
     """
 
     cca: CFile
@@ -51,19 +52,21 @@ class CcaVerdict:
     loads: bool | None
     skipped: str
     behaviour: tuple[CcaBehaviour, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-def check_cca(source: Path, show: ShowStep) -> CcaVerdict:
-    """Try a CCA.
+def check_cca(cca: CFile, show: ShowStep) -> CcaVerdict:
+    """Try a CCA of cc.h, or one of eBPF, which the simulator does not take.
 
     Raises:
         ConfigError: It does not compile, the verifier refuses it, its name is taken, it crashes,
             or it never sends.
         HostError: The simulator is not built.
     """
-    cca = CCA.read(source)
     if cca.name in kernels_own_ccas():
-        raise ConfigError(f"{source}: the kernel has {cca.name!r} of its own; rename the file")
+        raise ConfigError(f"{cca.source}: the kernel has {cca.name!r} of its own; rename the file")
+    if form_of(cca) == "ebpf":
+        return CcaVerdict(cca, *_loaded(cca), behaviour=())
     with scratch_folder("cc") as folder:
         shared = folder / f"{cca.name}.so"
         show(f"compiling {cca.name}", 0, len(PATHS))
@@ -127,12 +130,12 @@ def behaviour_on(rate: Rate, base_rtt: Duration, run: Run) -> CcaBehaviour:
         base_rtt_ns=base_rtt.ns,
         link_share=mine.throughput_bps / rate.bps,
         queue_ms=alone.path.mean_queue_bytes * BITS_PER_BYTE / rate.bps * 1e3,
-        loss=_ratio(mine.lost, mine.sent),
+        loss=ratio(mine.lost, mine.sent),
         under_loss={
-            ppm: _ratio(flow.throughput_bps, mine.throughput_bps) for ppm, flow in lossy.items()
+            ppm: ratio(flow.throughput_bps, mine.throughput_bps) for ppm, flow in lossy.items()
         },
-        pair_ratio=_ratio(min(pair), max(pair)),
-        share_against_cubic=_ratio(against[0], sum(against)),
+        pair_ratio=ratio(min(pair), max(pair)),
+        share_against_cubic=ratio(against[0], sum(against)),
     )
 
 
@@ -145,7 +148,8 @@ def require_sending(name: str, found: list[CcaBehaviour]) -> None:
         )
 
 
-def _ratio(part: float, whole: float) -> float:
+def ratio(part: float, whole: float) -> float:
+    """A part of the whole; 0 of nothing."""
     return part / whole if whole else 0.0
 
 

@@ -19,6 +19,7 @@ from ...contract.testbed import Testbed
 from ..paths import guest_configuration
 from .kernel_support import kernels_own, require_ccas, takes_modules
 from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, require_runnable, shipped_cca
+from .parameters import require_parameters
 
 _NAMES = """bbr bic brutal cdg cubic dctcp highspeed htcp hybla illinois lp nv prague reno
 scalable vegas veno westwood yeah"""
@@ -133,6 +134,7 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
     others = [name for name in scenario.model.ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
     require_runnable(ccas, testbed.is_virtual)
+    require_parameters(scenario.model, ccas)
     if not testbed.is_virtual:
         require_ccas(ccas)
     elif ccas and not takes_modules(guest_configuration()):

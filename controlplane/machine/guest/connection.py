@@ -113,9 +113,9 @@ class GuestConnection:
         """The guest's CLOCK_MONOTONIC at the end of the last `run`."""
         return self._now_ns
 
-    def insert_module(self, path: Path) -> None:
+    def insert_module(self, path: Path, arguments: str) -> None:
         """Insert a module into the guest's kernel, for as long as the guest lives."""
-        self._ask(Done, "insert", path=str(path))
+        self._ask(Done, "insert", path=str(path), arguments=arguments)
 
     def configure_host(
         self,

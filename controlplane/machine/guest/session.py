@@ -7,13 +7,15 @@ import json
 import logging
 import shutil
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...contract.errors import HostError, InternalError, TargetError
 from ...contract.model import JsonObject
 from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
+from ...contract.strategy import ModuleParameters
 from ..c_files.guest_modules import module_of
+from ..c_files.parameters import module_arguments
 from ..host import preflight, runs
 from ..host.counters import (
     FILES,
@@ -99,13 +101,16 @@ class GuestSession(Session):
         """The modules of the session's CCAs; building them takes no virtual time."""
         return [module_of(kernel, cca) for cca in self._request.ccas]
 
-    def boot(self, config: Path, seed: int, kernel: str) -> ManagedProcess:
+    def boot(
+        self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
+    ) -> ManagedProcess:
         """Start a fresh guest, and end the one before it.
 
         Args:
             config: The data plane's configuration file.
             seed: Of everything random in the guest.
             kernel: Its kernel, by the beginning of its release; empty: the testbed's.
+            module_parameters: What its modules are inserted with.
 
         Returns:
             The guest; its control socket answers and its hosts are ready.
@@ -129,22 +134,26 @@ class GuestSession(Session):
             core=self._request.core,
             modules=tuple(self._modules(release)),
         )
+        arguments = [
+            module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas
+        ]
+        inserted = dict(zip(settings.modules, arguments, strict=True))
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
-            self._connect(self._kernel, control_socket, settings.modules)
+            self._connect(self._kernel, control_socket, inserted)
         except BaseException:
             self._end_guest()
             raise
         return self._kernel
 
     def _connect(
-        self, kernel: KernelProcess, control_socket: Path, modules: Sequence[Path]
+        self, kernel: KernelProcess, control_socket: Path, modules: Mapping[Path, str]
     ) -> None:
         kernel.wait_event("ready", READY_TIMEOUT_S)
         patience = StandstillTimeout(self._progress, self._standstill_s)
         self._connection = GuestConnection(kernel, control_socket, patience)
-        for module in modules:
-            self._connection.insert_module(module)
+        for module, arguments in modules.items():
+            self._connection.insert_module(module, arguments)
         for side in SIDES:
             own, network = sender_address, RECEIVERS_NETWORK
             if side == "rcv":

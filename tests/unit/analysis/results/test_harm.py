@@ -14,6 +14,7 @@ from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.acceptance import check_measures
+from nashbed.analysis.results.fairness import fairness_lines
 from nashbed.analysis.results.harm import harm_of_run, write_harm
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.contract.scenario import Scenario
@@ -135,6 +136,19 @@ def test_one_repetition_tells_no_verdict() -> None:
     own = found["cubic", "per_flow_throughput"]
     assert own.harm.half_width is None
     assert found["bbr", "per_flow_throughput"].against(own) is None
+
+
+def test_whether_it_is_fair_and_would_be_adopted() -> None:
+    # 80 alone and 10 beside BBR; another CUBIC leaves 40. Who switches from 40 to BBR gets 10 here.
+    assert fairness_lines(measured(factors=(1.0, 1.0, 1.0))) == [
+        "b2bdp: bbr is not fair, as it does more harm: it takes 87.5 ± 0.0 % of the throughput of "
+        "a cubic flow, another cubic flow 50.0 ± 0.0 %",
+        "b2bdp: a cubic flow that switches to bbr gets 10.0 ± 0.0 instead of 40.0 ± 0.0 Mbit/s: "
+        "it would not switch",
+    ]
+    first, second = fairness_lines(measured(factors=(1.0,)))
+    assert "bbr is undecided, as one trial has no interval: it takes 87.5 %" in first
+    assert second.endswith("undecided, as one trial has no interval")
 
 
 def test_table_of_harm(tmp_path: Path) -> None:

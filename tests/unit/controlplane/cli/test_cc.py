@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.config import load_scenario
 from nashbed.controlplane.machine.c_files import cc_check as check_module
 from nashbed.controlplane.machine.paths import CCA_SIMULATOR, CCA_TEMPLATE
 
@@ -69,6 +70,20 @@ def test_files_that_are_wrong_are_one_message(
     (folder / file).write_text(CCA_TEMPLATE.read_text().replace(old, new))
     assert run(["cc", "check", file]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_scenario_asks_whether_it_is_fair(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["cc", "new", "mycc"])
+    assert run(["init", "fair", "mycc.c"]) == 0
+    assert "wrote fair.yaml; try: nashbed run fair.yaml" in capsys.readouterr().out
+    assert load_scenario(folder / "fair.yaml").model.strategies == ("cubic", "reno", "mycc")
+    assert run(["init", "fair", "mycc.c"]) == 2
+    assert "fair.yaml: exists already" in capsys.readouterr().err
+    (folder / "other.c").write_text("int x;\n")
+    assert run(["init", "fair", "other.c"]) == 2
+    assert "other.c: is no congestion control" in capsys.readouterr().err
 
 
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,9 +68,7 @@ def test_without_a_sweep_a_setting_is_called_as_with_one_queue() -> None:
 def test_a_bound_may_name_a_policy() -> None:
     swept = "shared_buffer: [complete_sharing, {dynamic_threshold: {alpha: 2}}], "
     sharing, dynamic = scenario_settings(scenario_of(more=swept))
-    bound = AcceptanceBound(
-        metric="equilibrium_count", max=1, shared_buffer="complete_sharing"
-    )
+    bound = AcceptanceBound(metric="equilibrium_count", max=1, shared_buffer="complete_sharing")
     assert (matches(bound, sharing), matches(bound, dynamic)) == (True, False)
     droptail = AcceptanceBound(metric="equilibrium_count", max=1, discipline="droptail")
     assert not matches(droptail, sharing)

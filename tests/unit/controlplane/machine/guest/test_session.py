@@ -85,6 +85,9 @@ def test_modules_are_built_when_the_session_opens_and_inserted_into_each_guest(
         guests.boot(session, seed)
         # The stand-in refuses a module once it has hosts.
         assert says_hello(session)["modules"] == [str(tmp_path / f) for f in ("bbr3.ko", "copa.ko")]
+    guests.boot(session, 3, {"copa": {"delta": 2, "slow": True}})
+    told = f'{tmp_path}/copa.ko delta="2" slow="1"'
+    assert says_hello(session)["modules"] == [f"{tmp_path}/bbr3.ko", told]
 
 
 def test_a_refused_module_is_an_error_and_leaves_no_guest(

@@ -1,0 +1,78 @@
+"""Whether a congestion control is fair to what is deployed, and would be adopted: in sentences.
+
+Fair is who does a deployed control no more harm than its own kind does (Ware, Mukerjee, Seshan,
+Sherry, HotNets 2019). It spreads where a flow gains by switching to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..measures import Cell, RunMeasures
+from ..metrics.statistics import Estimate, estimate
+from .harm import YARDSTICKS, Harm, harm_of_run
+
+METRIC = "per_flow_throughput"
+FAIR = {
+    "less": "fair, as it does less harm",
+    "as much": "fair, as far as these trials tell",
+    "more": "not fair, as it does more harm",
+    None: "undecided, as one trial has no interval",
+}
+
+
+def fairness_lines(measures: RunMeasures) -> list[str]:
+    """Two sentences for each setting and control that is not deployed; none: not asked for."""
+    found = [harm for harm in harm_of_run(measures) if harm.metric == METRIC]
+    own = {harm.setting.label: harm for harm in found if harm.by == harm.victim}
+    return [
+        line
+        for harm in found
+        if harm.by not in (harm.victim, *YARDSTICKS) and harm.setting.label in own
+        for line in (_fair(harm, own[harm.setting.label]), *_adopted(measures, harm))
+    ]
+
+
+def _fair(harm: Harm, own: Harm) -> str:
+    return (
+        f"{harm.setting.label}: {harm.by} is {FAIR[harm.against(own)]}: it takes "
+        f"{_text(harm.harm, 100)} % of the throughput of a {harm.victim} flow, another "
+        f"{harm.victim} flow {_text(own.harm, 100)} %"
+    )
+
+
+def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[str]:
+    """Of two flows, one switches; of more, the mixes of a victim do not show it."""
+    cells = {_who(measures, cell): cell for cell in measures.cells(harm.setting)}
+    before = _throughput(cells.get((harm.victim, harm.victim)), harm.victim)
+    after = _throughput(cells.get(tuple(sorted((harm.victim, harm.by)))), harm.by)
+    if before is None or after is None:
+        return
+    yield (
+        f"{harm.setting.label}: a {harm.victim} flow that switches to {harm.by} gets "
+        f"{_text(after, 1e-6)} instead of {_text(before, 1e-6)} Mbit/s: {_switch(before, after)}"
+    )
+
+
+def _switch(before: Estimate, after: Estimate) -> str:
+    if before.half_width is None or after.half_width is None:
+        return "undecided, as one trial has no interval"
+    if abs(after.mean - before.mean) <= before.half_width + after.half_width:
+        return "no gain, as far as these trials tell"
+    return "it would switch" if after.mean > before.mean else "it would not switch"
+
+
+def _who(measures: RunMeasures, cell: Cell) -> tuple[str, ...]:
+    """The strategies of a mix's flows."""
+    (counts,) = cell.state
+    names = zip(measures.strategies, counts, strict=True)
+    return tuple(sorted(name for name, count in names for _ in range(count)))
+
+
+def _throughput(cell: Cell | None, strategy: str) -> Estimate | None:
+    return estimate([t.value(METRIC, strategy) for t in cell.trials]) if cell else None
+
+
+def _text(found: Estimate, scale: float) -> str:
+    half = "" if found.half_width is None else f" ± {found.half_width * scale:.1f}"
+    return f"{found.mean * scale:.1f}{half}"
