@@ -132,6 +132,7 @@ class TestpmdLoad(Load):
 
 def arguments(burst: Burst, interface: str, destination_mac: str) -> list[str]:
     """The command line: AF_PACKET on the kernel's interface, no huge pages."""
+    flow = burst.socket
     return [
         *(TESTPMD, "--lcores=0@0,1@0", "--no-huge", "-m", "256", "--no-pci", "--no-shconf"),
         "--no-telemetry",
@@ -139,8 +140,8 @@ def arguments(burst: Burst, interface: str, destination_mac: str) -> list[str]:
         *("--", "--interactive", "--nb-cores=1", "--forward-mode=rxonly", "--no-flush-rx"),
         *("--total-num-mbufs=8192", "--burst=1"),
         f"--eth-peer=0,{destination_mac}",
-        f"--tx-ip={burst.src},{burst.dst}",
-        f"--tx-udp={burst.sport},{burst.dport}",
+        f"--tx-ip={flow.local},{flow.remote}",
+        f"--tx-udp={flow.local_port},{flow.remote_port}",
     ]
 
 
@@ -191,7 +192,8 @@ class PktgenLoad(Load):
     def send(self, burst: Burst) -> int:
         """Send a burst, step by step, each paced after its first frames (`PKTGEN_PACE`)."""
         macs = (self._ends.source_mac, self._ends.destination_mac)
-        addresses = (burst.src, burst.dst, burst.sport, burst.dport)
+        flow = burst.socket
+        addresses = (flow.local, flow.remote, flow.local_port, flow.remote_port)
         self._shell.call("flow", self._port, *macs, *addresses)
         for step in burst.steps:
             takes_s = step.count / burst.pps + PKTGEN_STEP_S

@@ -34,13 +34,11 @@ class Burst:
     """UDP frames of one flow, in order.
 
     Attributes:
+        socket: Its ends.
         pps: Frames per second; what a generator cannot pace it sends as fast as it can.
     """
 
-    src: str
-    sport: int
-    dst: str
-    dport: int
+    socket: Socket
     steps: tuple[BurstStep, ...]
     pps: int
 
@@ -98,8 +96,7 @@ class OwnLoad(Load):
 
     def send(self, burst: Burst) -> int:
         """Send a burst."""
-        sockets = [Socket(burst.src, burst.sport, burst.dst, burst.dport)]
-        prober = Prober(self._session, next(self._folders), sockets, schedule_of(burst))
+        prober = Prober(self._session, next(self._folders), [burst.socket], schedule_of(burst))
         try:
             prober.start()
             prober.finish()

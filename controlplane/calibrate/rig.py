@@ -93,14 +93,11 @@ class RigLane:
 
     def burst(self, steps: tuple[BurstStep, ...], pps: int) -> Burst:
         """Load of the lane."""
-        return Burst(
-            src=sender_address(LANE, 0),
-            sport=self.port(LOAD_FLOW),
-            dst=receiver_address(LANE, 0),
-            dport=SINK_PORT,
-            steps=steps,
-            pps=pps,
-        )
+        return Burst(self._socket(LOAD_FLOW, 0), steps, pps)
+
+    def _socket(self, flow: int, group: int) -> Socket:
+        ends = sender_address(LANE, group), receiver_address(LANE, group)
+        return Socket(ends[0], self.port(flow), ends[1], SINK_PORT)
 
     def sinks(self) -> list[tuple[str, int]]:
         """Where the reflector listens."""
@@ -108,15 +105,7 @@ class RigLane:
 
     def probe_sockets(self) -> list[Socket]:
         """The prober's sockets, one for each group."""
-        return [
-            Socket(
-                sender_address(LANE, group),
-                self.port(self.probe_flow(group)),
-                receiver_address(LANE, group),
-                SINK_PORT,
-            )
-            for group in range(self.groups)
-        ]
+        return [self._socket(self.probe_flow(group), group) for group in range(self.groups)]
 
     def probes(self, seconds: float) -> NDArray[np.void]:
         """A schedule of probes, each group in its turn."""

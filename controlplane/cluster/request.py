@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -168,19 +168,22 @@ def unpacked_files(files: Mapping[str, str], folder: Path) -> dict[str, Path]:
     """
     placed = {}
     for number, (written, text) in enumerate(files.items()):
-        path = folder / str(number) / PurePosixPath(written).name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode(BYTES))
-        placed[written] = path
+        placed[written] = _write(folder / str(number) / PurePosixPath(written).name, text)
     return placed
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode(BYTES))
+    return path
 
 
 def _unpacked(source: CcaSource, folder: Path) -> CFile:
     for name, text in source.files.items():
-        _refuse_outside(name, source.files)
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode(BYTES))
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise ConfigError(f"{name}: a file of a congestion control stands outside its folder")
+        _write(folder / name, text)
     cca = CCA.read((folder if source.files else CCA.headers) / source.source)
     if cca.digest != source.digest:
         raise ConfigError(
@@ -188,12 +191,6 @@ def _unpacked(source: CcaSource, folder: Path) -> CFile:
             f"there is here ({cca.digest[:12]})"
         )
     return cca
-
-
-def _refuse_outside(name: str, names: Iterable[str]) -> None:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise ConfigError(f"{name}: a file of a congestion control stands outside its folder")
 
 
 class TrialAssignment(ContractModel):

@@ -205,12 +205,6 @@ class Roster:
             return dict(total)
 
     @property
-    def workers(self) -> int:
-        """Workers that take part."""
-        with self._lock:
-            return len(self._seats)
-
-    @property
     def refusals(self) -> list[str]:
         """Why workers that are there take no part, each reason once."""
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from tests.e2e.conftest import NASHBED, STATE, WIDE_GATES, Nashbed, records
-from tests.e2e.test_cluster import free_port, scheduler
+from tests.e2e.test_cluster import free_port, scheduler, wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
@@ -105,3 +105,19 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
     nashbed.call("report", str(run_dir), "--format", "html")
     assert "Testbeds" in (run_dir / "report" / "index.html").read_text()
     assert not list(STATE.glob("reserved-*"))
+
+
+@pytest.mark.long
+def test_a_testbed_is_free_after_its_client_was_killed(nashbed: Nashbed, tmp_path: Path) -> None:
+    """The next run gets it although nobody has resumed the first, nor touched the worker."""
+    file, port = write_testbed(tmp_path, "only", 0), free_port()
+    scenario = nashbed.scenario(WIDE_GATES + "trials: 20\n", rate="5mbit")
+    where = ("--on", f"tcp://127.0.0.1:{port}", "--testbed", str(file))
+    with scheduler(port), testbed_worker(port, file):
+        run = nashbed.start("run", str(scenario), *where, "--out", str(nashbed.results))
+        wait_for(lambda: data_planes(file) != [], "no data plane has started")
+        run.kill()
+        run.communicate()
+        wait_for(lambda: data_planes(file) == [], "the testbed still has the dead client's run")
+        short = nashbed.scenario(WIDE_GATES + "trials: 1\n", rate="5mbit")
+        nashbed.call("run", str(short), *where, "--out", str(tmp_path / "next"), "--no-report")

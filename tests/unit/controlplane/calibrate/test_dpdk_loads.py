@@ -23,6 +23,7 @@ from nashbed.controlplane.calibrate.dpdk_loads import (
     commands,
 )
 from nashbed.controlplane.calibrate.load import Burst, BurstStep
+from nashbed.controlplane.calibrate.probe import Socket
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.session import PathEnds
@@ -33,10 +34,7 @@ from tests.fakes.session import FakeSession
 
 ENDS = PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
 BURST = Burst(
-    "10.64.0.1",
-    10000,
-    "10.65.0.1",
-    5001,
+    Socket("10.64.0.1", 10000, "10.65.0.1", 5001),
     (BurstStep(1514, 7), BurstStep(60), BurstStep(999, 2)),
     20000,
 )

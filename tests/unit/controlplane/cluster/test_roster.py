@@ -59,7 +59,6 @@ def test_seats_are_counted_by_testbed(heard: Heard) -> None:
     heard.join("tcp://a:2", 3)
     heard.join("tcp://a:3", 4, "lab")
     assert heard.roster.seats == {"": 5, "lab": 4}
-    assert heard.roster.workers == 3
     heard.join("tcp://a:2", 3)
     assert heard.roster.seats == {"": 5, "lab": 4}, "one that says it twice counts once"
 
