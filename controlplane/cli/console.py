@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nashbed.steps import ShowStep, show_nothing
+from nashbed.steps import ShowStep
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -76,13 +76,20 @@ def step_display() -> Iterator[ShowStep]:
 
 @contextmanager
 def question_display() -> Iterator[ShowStep]:
-    """A bar for each thing that is counted, on a terminal and standard error; else nothing.
+    """A bar for each thing that is counted, on a terminal; elsewhere a line, before the first.
 
     For many quick steps: a line for each would be thousands.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield show_nothing
+        told: set[str] = set()
+
+        def show_line(title: str, _done: int, total: int) -> None:
+            if title not in told:
+                console.print(f"{title}: {total}", highlight=False)
+            told.add(title)
+
+        yield show_line
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:

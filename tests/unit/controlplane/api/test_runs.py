@@ -106,7 +106,7 @@ def test_what_follows_the_last_trial_is_said(
     assert capsys.readouterr().err == "measuring the trials\n"
     monkeypatch.setattr(Run, "report", lambda self, on_step: on_step("figures", 0, 9))
     assert run_command._finish(running, no_report=False, as_json=False) == EXIT_OK
-    assert capsys.readouterr().err == "measuring the trials, building the report\n"
+    assert capsys.readouterr().err == "measuring the trials\nfigures: 9\n"
 
 
 @pytest.mark.slow
@@ -182,6 +182,14 @@ def test_a_run_is_equivalent_to_itself(run_dir: Path, results: Run) -> None:
     for margin in (0.0, 1.0):
         with pytest.raises(ConfigError, match="write more than 0 and less than 1"):
             nb.equivalence(run_dir, results, margin)
+
+
+@pytest.mark.slow
+def test_a_run_is_analysed_once(results: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [each.name for each in nb.figures.of_run(results)]
+    for each in ("measures.measure_trial", "correlation.of_run.correlate_trial"):
+        monkeypatch.setattr(f"nashbed.analysis.{each}", None)
+    assert [each.name for each in nb.figures.of_run(results)] == drawn
 
 
 @pytest.mark.slow
