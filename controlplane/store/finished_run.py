@@ -32,7 +32,7 @@ def once(find: Callable[Concatenate[Of, More], Found]) -> Callable[Concatenate[O
     """
 
     @wraps(find)
-    def kept(of: Of, *args: More.args, **kwargs: More.kwargs) -> Found:
+    def kept(of: Of, /, *args: More.args, **kwargs: More.kwargs) -> Found:
         known: dict[str, Any] = vars(of)
         name = f"{find.__module__}.{find.__name__}"
         if name not in known:
