@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.steadiness import starts_agree
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
-from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, open_run
+from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, once, open_run
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
@@ -355,7 +355,23 @@ def _or_none(find: Callable[[TrialData], Found], data: TrialData) -> Found | Non
         return None
 
 
-def measure_run(run_dir: Path) -> RunMeasures:
+OnStep = Callable[[str, int, int], None]
+"""Called before each step of what takes long: what is done, how many are, and of how many."""
+Item = TypeVar("Item")
+
+
+def silent(_what: str, _done: int, _total: int) -> None:
+    """Tell nobody."""
+
+
+def each_step(what: str, items: Sequence[Item], on_step: OnStep) -> Iterator[Item]:
+    """The items one by one, each told before it."""
+    for done, item in enumerate(items):
+        on_step(what, done, len(items))
+        yield item
+
+
+def measure_run(run_dir: Path, on_step: OnStep = silent) -> RunMeasures:
     """Open a run and compute every metric of its valid trials.
 
     The result is kept in memory until the run directory changes, so that the summary, the
@@ -363,12 +379,13 @@ def measure_run(run_dir: Path) -> RunMeasures:
 
     Args:
         run_dir: A run directory.
+        on_step: Is told of each trial.
 
     Raises:
         RunError: The directory is not a readable run.
     """
     path = run_dir.resolve()
-    return _measure_run(path, _fingerprint(path))
+    return _measured(_opened(path, _fingerprint(path)), on_step)
 
 
 def _fingerprint(path: Path) -> tuple[tuple[str, int], ...]:
@@ -384,11 +401,15 @@ def _fingerprint(path: Path) -> tuple[tuple[str, int], ...]:
 
 
 @lru_cache(maxsize=2)
-def _measure_run(path: Path, _fingerprint: tuple[tuple[str, int], ...]) -> RunMeasures:
-    run = open_run(path)
+def _opened(path: Path, _fingerprint: tuple[tuple[str, int], ...]) -> FinishedRun:
+    return open_run(path)
+
+
+@once
+def _measured(run: FinishedRun, on_step: OnStep) -> RunMeasures:
     measured: list[TrialMeasures] = []
     broken = list(run.damaged)
-    for trial in run.valid_trials:
+    for trial in each_step("trials measured", run.valid_trials, on_step):
         try:
             trial.check()
             measured.append(measure_trial(trial, run.scenario))

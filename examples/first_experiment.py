@@ -15,6 +15,7 @@ scenario = nb.Scenario(
     strategies=["cubic", "bbr"],
     duration="10s",
     warmup="2s",
+    trials=1,
 )
 run = nb.run(scenario, "virtual")
 

@@ -29,6 +29,7 @@ run = nb.run(
         "strategies": ["reno", "./gentle.c"],
         "duration": "20s",
         "warmup": "5s",
+        "trials": 1,
         "sweep": {"mixes": [1]},
     },
     "virtual",

@@ -17,6 +17,7 @@ run = nb.run(
         "strategies": ["cubic", "bbr"],
         "duration": "10s",
         "warmup": "2s",
+        "trials": 1,
         "sweep": {"mixes": [1, 2, 3]},
     },
     "virtual",

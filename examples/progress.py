@@ -15,6 +15,7 @@ scenario = {
     "strategies": ["cubic", "bbr"],
     "duration": "5s",
     "warmup": "1s",
+    "trials": 1,
 }
 with nb.start(scenario, "virtual") as running:
     print("about", round(running.plan.estimated_seconds), "s")

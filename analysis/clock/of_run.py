@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.store.errors import RunError
-from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.finished_run import FinishedRun, once
 from nashbed.controlplane.store.staging import write_whole
 
 from .queueing import TapComparison, compare
@@ -39,6 +39,7 @@ class RunTaps:
         return bool(self.compared or self.problems)
 
 
+@once
 def compare_run(run: FinishedRun) -> RunTaps:
     """Compare the valid trials of a run that were captured on both sides."""
     compared: list[TapComparison] = []

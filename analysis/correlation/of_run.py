@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.finished_run import once
 
-from ..measures import RunMeasures
+from ..measures import OnStep, RunMeasures, each_step, silent
 from ..metrics.statistics import Estimate, estimate
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
 from ..models.starts import BBR
@@ -104,10 +105,11 @@ READINGS: dict[str, tuple[str, str, Reading]] = {
 """Name -> what it is, its unit, and how it is read from a trial."""
 
 
-def correlate_run(measures: RunMeasures) -> RunCorrelation:
+@once
+def correlate_run(measures: RunMeasures, on_step: OnStep = silent) -> RunCorrelation:
     """Correlate every valid trial of a run; a trial that is damaged is left out."""
     trials = []
-    for trial in measures.trials:
+    for trial in each_step("trials explained", measures.trials, on_step):
         try:
             trials.append(correlate_trial(trial, measures.run.scenario))
         except RunError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
-from ..measures import RunMeasures, TrialMeasures
+from ..measures import OnStep, RunMeasures, TrialMeasures, each_step, silent
 from ..nash.of_run import SettingEquilibria
 from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import strategy_totals
@@ -29,8 +29,6 @@ from .traffic import trial_sketches as traffic_trial_sketches
 MAX_DETAILED = 12
 """Trials of a run that get their own figures over time."""
 PER_SETTING = 4
-OnFigure = Callable[[int, int], None]
-"""Called before each figure: how many are drawn, and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +42,13 @@ def draw_all(
     wanted: Iterable[Sketch],
     folder: Path,
     formats: Sequence[str] = ("svg", "png", "pdf"),
-    on_figure: OnFigure = lambda _done, _total: None,
+    on_step: OnStep = silent,
 ) -> list[DrawnFigure]:
     """Draw figures into a folder, which is made; those that have nothing to show have no file."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    wanted = list(wanted)
     with house_style(), saving_beside() as save:
-        for number, sketch in enumerate(wanted):
-            on_figure(number, len(wanted))
+        for sketch in each_step("figures", list(wanted), on_step):
             figure = sketch.draw()
             if figure is None:
                 continue

@@ -74,8 +74,9 @@ def estimate(
     """Mean and Student t interval of independent observations.
 
     The interval is mean +- t(n - 1) s / sqrt(n), s with n - 1 in its denominator. One
-    observation has no interval. Two have one of 12.7 standard errors, which may end where no
-    value can be (a loss of 1.9 +- 14.9 %); then the observations are given instead.
+    observation has no interval. Two would have one of 12.7 standard errors (6.49 +- 5.51), which
+    says nothing that they do not: they are given instead, as are three whose interval would end
+    where no value can be (a loss of 1.9 +- 14.9 %).
 
     Args:
         observations: One value for each trial; NaN (not measured) is left out.
@@ -96,7 +97,7 @@ def estimate(
         return Estimate(mean, 1, None)
     half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(values.std(ddof=1)) / n**0.5
     inside = possible[0] <= mean - half and mean + half <= possible[1]
-    if half > 0 and n < FEW and not inside:
+    if n == 2 or (half > 0 and n < FEW and not inside):
         return Estimate(mean, n, None, tuple(sorted(values.tolist())))
     return Estimate(mean, n, half)
 

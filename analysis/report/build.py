@@ -13,7 +13,8 @@ from nashbed.controlplane.store.staging import whole_folder, write_whole
 
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
-from ..figures.catalogue import OnFigure, draw_all, sketches
+from ..figures.catalogue import draw_all, sketches
+from ..measures import OnStep, silent
 from ..results.summary import RunSummary, summarise
 from ..sharing.of_run import share_run
 from .answer import report_summary
@@ -53,7 +54,7 @@ def report_of(
     summary: RunSummary,
     folder: Path,
     formats: Sequence[str] = USUAL_FORMATS,
-    on_figure: OnFigure = lambda _done, _total: None,
+    on_step: OnStep = silent,
 ) -> Path:
     """Build the report of a run that has been measured; see `build_report`.
 
@@ -61,19 +62,19 @@ def report_of(
         summary: What was measured.
         folder: Where to write.
         formats: What to write.
-        on_figure: Is told what is drawn.
+        on_step: Is told what is read, asked and drawn.
     """
     check_formats(formats)
     measures = summary.measures
     try:
         findings = Findings(
             summary,
-            correlate_run(measures),
+            correlate_run(measures, on_step),
             compare_run(measures.run),
             models_of(measures),
-            share_run(measures),
+            share_run(measures, on_step),
         )
-        return _write(folder, findings, formats, on_figure)
+        return _write(folder, findings, formats, on_step)
     except OSError as error:
         reason = error.strerror or error
         raise RunError(f"{folder}: cannot write the report ({reason}); make room there") from error
@@ -86,7 +87,7 @@ def check_formats(formats: Sequence[str]) -> None:
         raise RunError(f"report format {unknown[0]!r} is unknown; there are {', '.join(FORMATS)}")
 
 
-def _write(folder: Path, findings: Findings, formats: Sequence[str], on_figure: OnFigure) -> Path:
+def _write(folder: Path, findings: Findings, formats: Sequence[str], on_step: OnStep) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     if "html" in formats and "svg" not in suffixes:
@@ -99,7 +100,7 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str], on_figure: 
         findings.sharing,
     )
     with whole_folder(folder / "figures") as fresh:
-        figures = draw_all(wanted, fresh, suffixes, on_figure)
+        figures = draw_all(wanted, fresh, suffixes, on_step)
         context = page_context(findings, figures) if "html" in formats else None
     write_mismatches(findings.taps.compared, folder)
     summary = report_summary(findings).model_dump(mode="json")

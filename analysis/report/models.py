@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.store.finished_run import once
 
 from ..measures import RunMeasures
 from ..models import MODELS
@@ -22,6 +23,7 @@ from ..models.measured import mixes_of_measures
 from ..text import NONE
 
 
+@once
 def models_of(measures: RunMeasures) -> ModelErrors:
     """Hold every model against a run."""
     measured = mixes_of_measures(measures)

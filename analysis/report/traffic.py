@@ -17,7 +17,9 @@ from ..results.transfers import ClassOfTransfers, transfers_of_run
 from ..state import state_text
 from ..text import NONE, number, shown, with_interval
 
-INTERVALS = "Means over trials, ± half the width of the 95 % interval where n > 1."
+INTERVALS = (
+    "Means over trials, ± half the width of the 95 % interval where n > 2; of two both values."
+)
 
 
 def traffic_sections(measures: RunMeasures) -> list[JsonObject]:

@@ -10,9 +10,10 @@ import numpy as np
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.finished_run import once
 from numpy.typing import NDArray
 
-from ..measures import RunMeasures, TrialMeasures
+from ..measures import OnStep, RunMeasures, TrialMeasures, each_step, silent
 from ..metrics.losses import loss_rate, mark_rate
 from ..metrics.memory import absorbed_burst, own_share_at_drops
 from ..metrics.queue import packet_mean_delay
@@ -157,14 +158,15 @@ NOT_READ = RunSharing(())
 """Of a run whose postcards were not asked."""
 
 
-def share_run(measures: RunMeasures) -> RunSharing:
+@once
+def share_run(measures: RunMeasures, on_step: OnStep = silent) -> RunSharing:
     """Read every valid trial of a run whose postcards are all kept."""
     mixes = []
-    for setting in measures.run.settings:
-        for cell in measures.cells(setting):
-            trials = _read([t for t in cell.trials if problem_of(t.trial) is None])
-            if trials:
-                mixes.append(MixSharing(setting, cell.state, trials))
+    cells = [(each, cell) for each in measures.run.settings for cell in measures.cells(each)]
+    for setting, cell in each_step("mixes whose drops are explained", cells, on_step):
+        trials = _read([t for t in cell.trials if problem_of(t.trial) is None])
+        if trials:
+            mixes.append(MixSharing(setting, cell.state, trials))
     return RunSharing(tuple(mixes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -236,6 +237,13 @@ def start(
         return RunInProgress(active, held.pop_all(), place and place[0])
 
 
+def show_progress(snapshot: Snapshot) -> None:
+    """Say on standard error how many trials are done, in one line that changes."""
+    done = snapshot.finished == snapshot.total
+    text = f"{snapshot.finished}/{snapshot.total} trials done"
+    print(text, end="\n" if done else "\r", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def run(
     scenario: ScenarioLike,
     testbed: TestbedLike | None = None,
@@ -243,7 +251,7 @@ def run(
     *,
     on: str | None = None,
     private_network: bool = False,
-    on_progress: Callable[[Snapshot], None] | None = None,
+    on_progress: Callable[[Snapshot], None] | None = show_progress,
 ) -> Run:
     """Run a scenario to its end; see `start`, which gives an iterator instead.
 
@@ -253,7 +261,8 @@ def run(
         out: Folder that the run directory goes into.
         on: As `start` has it.
         private_network: As `start` has it.
-        on_progress: Called with where the run stands, again and again.
+        on_progress: Called with where the run stands, again and again; left out: a line on
+            standard error says how many trials are done. None: nothing does.
 
     Raises:
         NashbedError: It cannot be run, or what ended it early.

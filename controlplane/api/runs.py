@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -370,7 +370,7 @@ class Run:
         Args:
             out: Where; None: `report/` in the run directory.
             formats: html (the page, its figures as SVG), png, pdf or svg; None: html.
-            on_step: Is told which figure of how many is drawn.
+            on_step: Is told what is read, asked and drawn.
 
         Returns:
             The page.
@@ -387,7 +387,8 @@ class Run:
         wanted = formats or USUAL_FORMATS
         check_formats(wanted)
         folder = self.path / REPORT if out is None else Path(out)
-        return report_of(self.summary, folder, wanted, partial(on_step, "figures"))
+        measure_run(self.path, on_step)  # which the summary has then
+        return report_of(self.summary, folder, wanted, on_step)
 
     def explore(self, port: int = 0) -> ExplorerServer:
         """Serve a page on loopback that looks into the run, down to single packets.

@@ -7,6 +7,7 @@ from nashbed.planning import Preview, speed_ups
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, counted
+from ..machine.host.preflight import wanted_free_bytes
 from .api_command import Call, command
 from .console import duration_text, rows_text
 from .options import Answer, app
@@ -86,13 +87,14 @@ def plan_table(plan: Plan) -> str:
     if several is not None:
         applied += "".join(f"queue {i}, {q.text}\n" for i, q in enumerate(several.queues))
     takes = duration_text(plan.estimated_seconds)
-    disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
+    disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB of disk"
+    free = f"{wanted_free_bytes(plan.estimated_disk_bytes) / 1e9:.2f} GB must be free"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
     if plan.expected_mixes is not None:
         tail = (
             f"about {plan.expected_mixes:.1f} mixes a setting until its interval is closed; {tail}"
         )
-    tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
+    tail += f"{plan.lanes} at once: about {takes} and the report, up to {disk} ({free})"
     if plan.memory_short:
         tail += f"\n{plan.memory_short}"
     if plan.virtual_time:

@@ -91,6 +91,8 @@ def result_text(results: Run, report: Path | None) -> str:
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
+    if any(e and e.points for row in results.rows for e in row.per_flow_throughput.values()):
+        text += "(x, y) the values of two trials, or of three, which make no interval: run five\n"
     if any(row.trials_marked for row in results.rows):
         text += "! trials with a mark: the report says what a reader should know of them\n"
     if results.summary.seeks_equilibria and results.summary.equilibria:

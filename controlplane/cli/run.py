@@ -77,7 +77,7 @@ def _finish(running: RunInProgress, no_report: bool) -> Answer:
             # Guests bear what computes beside them: what a report imports is there when they end.
             Thread(target=import_module, args=(REPORTS,), daemon=True).start()
         carry_out(running)
-        say("measuring the trials" if no_report else "measuring the trials, building the report")
+        say("measuring the trials")
         finished = running.finish()
     with step_display() as show:
         report = None if no_report else finished.report(on_step=show)

@@ -313,7 +313,7 @@ class ScenarioKeys(ContractModel):
     duration: Written[SettledDuration | Duration]
     warmup: Duration
     window: WindowSpec = "after_warmup"
-    trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
+    trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 5
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
     kernel: KernelRelease | None = None
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=10)] = 3

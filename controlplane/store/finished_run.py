@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan, PlannedTrial
@@ -17,6 +19,28 @@ from .errors import RunError
 from .integrity import PLAN, check_document, check_names, trial_folders
 from .run_directory import read_failures
 from .sealed_trial import SealedTrial, open_trial
+
+Of = TypeVar("Of")
+Found = TypeVar("Found")
+More = ParamSpec("More")
+
+
+def once(find: Callable[Concatenate[Of, More], Found]) -> Callable[Concatenate[Of, More], Found]:
+    """Have a function find what it does only once of each opened run, or of its measures.
+
+    What was found lives as long as what it was found in. Further arguments decide nothing.
+    """
+
+    @wraps(find)
+    def kept(of: Of, /, *args: More.args, **kwargs: More.kwargs) -> Found:
+        known: dict[str, Any] = vars(of)
+        name = f"{find.__module__}.{find.__name__}"
+        if name not in known:
+            known[name] = find(of, *args, **kwargs)
+        found: Found = known[name]
+        return found
+
+    return kept
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ class Nashbed:
 
     def scenario(self, more: str = WIDE_GATES, **changes: Any) -> Path:
         path = self.folder / "scenario.yaml"
-        path.write_text(SCENARIO.format(**(USUAL | changes)) + more)
+        once = "" if "trials:" in more else "trials: 1\n"
+        path.write_text(SCENARIO.format(**(USUAL | changes)) + once + more)
         return path
 
     def testbed(self, name: str = "embedded") -> Path:

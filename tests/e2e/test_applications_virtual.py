@@ -29,6 +29,7 @@ strategies: [cubic, bbr]
 start_jitter: 0s
 duration: 6s
 warmup: 1s
+trials: 1
 sweep: {mixes: [0]}
 """
 

@@ -292,11 +292,11 @@ def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
     """Two of its mixes, once."""
     configs = Path(__file__).parents[2] / "configs"
     text = (configs / "scenarios" / "quickstart.yaml").read_text()
-    assert "trials: 2\n" in text
+    assert "trials: 5\n" in text
     scenario = nashbed.folder / "quickstart.yaml"
     assert "mixes: all" in text
     scenario.write_text(
-        text.replace("trials: 2\n", "trials: 1\n")
+        text.replace("trials: 5\n", "trials: 1\n")
         .replace("mixes: all", "mixes: [0, 4]")
         .replace("duration: 30s", "duration: 12s")
     )

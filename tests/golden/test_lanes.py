@@ -32,6 +32,7 @@ flows: [{{name: main, count: 2, base_rtt: 30ms{path}}}{groups}]
 strategies: [cubic, bbr]
 duration: 20s
 warmup: 5s
+trials: 1
 {more}
 """
 TWO = (

@@ -30,6 +30,7 @@ BASE: Doc = {
     "strategies": ["cubic", "bbr"],
     "duration": "4s",
     "warmup": "1s",
+    "trials": 1,
     "max_attempts": 1,
     "sweep": {"mixes": [1]},
 }

@@ -16,6 +16,7 @@ SMALL = {
     "strategies": ["cubic", "bbr"],
     "duration": "2s",
     "warmup": "500ms",
+    "trials": 1,
 }
 
 

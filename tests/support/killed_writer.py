@@ -256,7 +256,7 @@ def _export(folder: Path, text: str) -> None:
 def _trace(folder: Path, text: str) -> None:
     def write(chosen: object, path: Path) -> dict[str, int]:
         path.write_text(text)
-        return {}
+        return {"events": 1}
 
     chosen: Any = SimpleNamespace(control={0: "cubic"}, trial=SimpleNamespace(id="t"))
     with patch.dict(traces.FORMATS, {"perfetto": ("pftrace", write)}):

@@ -70,6 +70,7 @@ SCENARIO: dict[str, Any] = {
     "strategies": ["cubic", "bbr"],
     "duration": "6s",
     "warmup": "1s",
+    "trials": 1,
     "telemetry": {"tcp_info": "50ms", "goodput": "100ms"},
 }
 

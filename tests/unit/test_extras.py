@@ -25,6 +25,7 @@ flows: [{name: main, count: 2, base_rtt: 20ms}]
 strategies: [cubic, bbr]
 duration: 3s
 warmup: 1s
+trials: 1
 sweep: {mixes: [1]}
 """
 EXTRAS = ("asyncssh", "dask", "dask_jobqueue", "distributed", "sklearn", "tornado")

@@ -132,9 +132,14 @@ def require_disk(folder: Path, needed_bytes: int) -> None:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    if free < needed_bytes + SPARE_BYTES:
+    wanted = wanted_free_bytes(needed_bytes)
+    if free < wanted:
         raise HostError(
-            f"{folder}: {free / 1e9:.1f} GB free, about {(needed_bytes + SPARE_BYTES) / 1e9:.1f} "
-            "GB needed; free some, use another --out, or keep fewer postcards "
-            "(telemetry.postcards)"
+            f"{folder}: {free / 1e9:.2f} GB free, about {wanted / 1e9:.2f} GB needed; free some, "
+            "use another --out, or keep fewer postcards (telemetry.postcards)"
         )
+
+
+def wanted_free_bytes(needed_bytes: int) -> int:
+    """What must be free before a run that may write so much."""
+    return needed_bytes + SPARE_BYTES

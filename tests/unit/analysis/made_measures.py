@@ -21,7 +21,7 @@ BASE: dict[str, Any] = {
     "name": "made", "title": "Made up", "strategies": ["cubic", "bbr"],
     "bottleneck": {"rate": "100mbit", "buffer": "2bdp"},
     "flows": [{"name": "main", "count": 2, "base_rtt": "40ms"}],
-    "duration": "60s", "warmup": "10s",
+    "duration": "60s", "warmup": "10s", "trials": 1,
 }  # fmt: skip
 
 PerFlow = Callable[[Setting, str, int], float]

@@ -28,6 +28,7 @@ strategies: [cubic, bbr]
 duration: 400ms
 warmup: 100ms
 start_jitter: 50ms
+trials: 1
 sweep: {mixes: [0, 1, 3]}
 """
 

@@ -186,6 +186,14 @@ def test_a_run_is_equivalent_to_itself(run_dir: Path, results: Run) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_is_analysed_once(results: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [each.name for each in nb.figures.of_run(results)]
+    for each in ("measures.measure_trial", "correlation.of_run.correlate_trial"):
+        monkeypatch.setattr(f"nashbed.analysis.{each}", None)
+    assert [each.name for each in nb.figures.of_run(results)] == drawn
+
+
+@pytest.mark.slow
 def test_a_figure_is_the_callers(results: Run) -> None:
     sketches = nb.figures.of_run(results)
     kinds = {each.kind for each in sketches}

@@ -16,6 +16,7 @@ from nashbed.controlplane.cli.app import COMMANDS, LazyCommand, command_line
 from nashbed.controlplane.cli.console import duration_text
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, EXIT_OK, HostError
+from nashbed.controlplane.machine.host.preflight import wanted_free_bytes
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.process import command
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
@@ -146,10 +147,10 @@ def test_help_tells_the_exit_codes(capsys: Capture) -> None:
 
 def test_validate(capsys: Capture) -> None:
     assert run(["validate", QUICKSTART]) == 0
-    assert capsys.readouterr().out == f"{QUICKSTART}: ok, 20 trials on virtual\n"
+    assert capsys.readouterr().out == f"{QUICKSTART}: ok, 50 trials on virtual\n"
     assert run(["validate", QUICKSTART, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "format": 1, "ok": True, "scenario": "quickstart", "testbed": "virtual", "trials": 20,
+        "format": 1, "ok": True, "scenario": "quickstart", "testbed": "virtual", "trials": 50,
     }  # fmt: skip
 
 
@@ -170,12 +171,15 @@ def test_a_key_is_set_on_the_command_line(capsys: Capture) -> None:
 def test_plan(capsys: Capture) -> None:
     assert run(["plan", QUICKSTART]) == 0
     text = capsys.readouterr().out
-    assert "quickstart: 20 trials" in text
+    assert "quickstart: 50 trials" in text
     assert "5bdp (250kB)" in text
     assert run(["plan", QUICKSTART, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
-    assert len(planned["trials"]) == 20
-    assert [each["setting"] for each in planned["trial_lengths"]["looked_at"]] == ["b1bdp", "b5bdp"]
+    assert len(planned["trials"]) == 50
+    wanted = wanted_free_bytes(planned["estimated_disk_bytes"])
+    assert f"({wanted / 1e9:.2f} GB must be free)" in text
+    settings = [each["setting"] for each in planned["trial_lengths"]["looked_at"]]
+    assert settings == ["b1bdp", "b5bdp"]
 
 
 def test_a_plan_without_the_model(capsys: Capture) -> None:
@@ -261,7 +265,7 @@ def test_time_is_virtual_unless_a_testbed_is_named(
     monkeypatch.setattr("nashbed.controlplane.machine.guest.kernel.find_kernel", none_built)
     assert run(["validate", QUICKSTART]) == 0
     out, err = capsys.readouterr()
-    assert (out, err) == (f"{QUICKSTART}: ok, 20 trials on virtual\n", "")
+    assert (out, err) == (f"{QUICKSTART}: ok, 50 trials on virtual\n", "")
     assert run(["plan", QUICKSTART, "--testbed", "embedded"]) == 0
     out, err = capsys.readouterr()
     assert "virtual" not in out + err

@@ -147,7 +147,7 @@ def test_every_other_settled_repetition_starts_the_other_way_round(
     line: str, even: list[int], later: list[int], testbed: Testbed
 ) -> None:
     settled = scenario_with(
-        "duration: 400ms\nwarmup: 100ms\nstart_jitter: 50ms",
+        "duration: 400ms\nwarmup: 100ms\nstart_jitter: 50ms\ntrials: 1",
         f"duration: {{until: settled}}\nwarmup: 20s\ntrials: 2\n{line}\nstart_jitter: 50ms",
     )
     first = [f.start_ns for f in attempt(settled, testbed, 0).flows]

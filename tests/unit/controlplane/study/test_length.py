@@ -81,7 +81,7 @@ def test_a_trial_that_may_not_settle_in_time(testbed: Testbed) -> None:
 def test_a_single_repetition_has_one_start(testbed: Testbed) -> None:
     scenario = scenario_with(
         "duration: 400ms",
-        "trials: 1\nduration: {until: settled, at_least: 60s, at_most: 200s}",
+        "duration: {until: settled, at_least: 60s, at_most: 200s}",
     )
     assert "write `trials: 2`" in lengths(scenario, testbed).text
     assert lengths(scenario, testbed).advice == lengths(scenario, testbed).text
