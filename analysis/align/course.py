@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nashbed.controlplane.contract.line import Line
+from nashbed.controlplane.contract.link import Link
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -113,12 +113,12 @@ TRACE_STEP_NS = 10_000_000
 
 def _traced(applied: Applied, changes: list[PathChange], end_ns: int) -> PathCourse:
     """A link that follows a trace; changes are those of the flows' paths."""
-    line, times = applied.line, np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
-    return PathCourse(applied.rate_bps, tuple(changes), times, _carried(line, times))
+    link, times = applied.link, np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
+    return PathCourse(applied.rate_bps, tuple(changes), times, _carried(link, times))
 
 
-def _carried(line: Line, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.array([line.capacity_bits(0, at) for at in times_ns.tolist()])
+def _carried(link: Link, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.array([link.capacity_bits(0, at) for at in times_ns.tolist()])
 
 
 Event = tuple[int, str, int | None]

@@ -9,14 +9,14 @@ from pydantic import Field, model_validator
 from .course import StrategyName
 from .harm import HarmedMetric
 from .model import Name
-from .place import MAX_FLOWS, Count, Place
+from .selection import MAX_FLOWS, Count, SettingSelection
 from .units import Duration, Rate, Share, Size
 
 OF_TRIALS = ("flow_completion_time", "slowdown", "unfinished_transfers", "time_to_use_capacity")
 """How the names of those metrics end that are of all flows of a trial together."""
 
 
-class Bound(Place):
+class Bound(SettingSelection):
     """A bound on a metric at the settings that it selects."""
 
     @model_validator(mode="after")

@@ -14,8 +14,8 @@ from .disciplines import DisciplineSpec
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes
 from .model import ContractModel, formerly
-from .place import Count, KernelRelease
 from .queues import MemorySpec
+from .selection import Count, KernelRelease
 from .units import Buffer, Duration, Rate, Share
 
 MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]

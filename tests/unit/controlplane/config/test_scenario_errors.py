@@ -362,7 +362,9 @@ def test_ccas() -> None:
 
 def test_keys_of_the_version_before_are_read_with_a_note(caplog: pytest.LogCaptureFixture) -> None:
     queues = "2bdp, arrivals: frames, memory: complete_sharing, queues: [{name: a}, {name: b}]"
-    text = SCENARIO.partition("sweep:")[0].replace("2bdp", queues.replace("{name: a}", "{name: a, flows: [bbr]}"))
+    text = SCENARIO.partition("sweep:")[0].replace(
+        "2bdp", queues.replace("{name: a}", "{name: a, flows: [bbr]}")
+    )
     text += """hosts: {jitter: 1ms}
 sweep: {memory: [complete_sharing, complete_partitioning]}
 acceptance: [{metric: equilibrium_count, memory: complete_sharing, min: 0}]
