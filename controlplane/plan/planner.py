@@ -183,7 +183,8 @@ def _check_setting(
     if setting.most_buffer_bytes > capabilities.max_buffer_bytes:
         raise ConfigError(
             f"{where}: a buffer of {Size(setting.most_buffer_bytes)} is more than target "
-            f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
+            f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)}); write a smaller "
+            "one, or, where it is of BDPs, a lower rate"
         )
     for refusal in refusals(setting, capabilities):
         raise ConfigError(f"{where}: {refusal}")
