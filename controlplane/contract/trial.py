@@ -94,8 +94,8 @@ class Setting(Lane):
 
     @property
     def swept_text(self) -> str:
-        """Other swept keys of the bottleneck in words, e.g. `scheduler drr`; often empty."""
-        named = ((key.removeprefix("bottleneck."), value) for key, value in self.swept.items())
+        """Swept keys of the bottleneck and of paths in words, e.g. `scheduler drr`; often empty."""
+        named = ((key.partition(".")[2], value) for key, value in self.swept.items())
         return ", ".join(f"{key} {written(value)}" for key, value in named)
 
     @property
