@@ -10,7 +10,7 @@ from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
-from .model import ContractModel
+from .model import ContractModel, Needs
 from .sweep import written
 from .target import Applied, Lane
 from .units import bytes_in_flight
@@ -48,7 +48,14 @@ class Setting(Lane):
     buffer_bdp: float
     base_rtt_ns: tuple[int, ...]
     random_loss_ppb: int | None = None
-    kernel: str = ""
+    kernel: Annotated[
+        str,
+        Needs(
+            "kernel {value}: target {of.target} runs on this machine's own; remove `kernel`, or "
+            "use a testbed of target virtual",
+            capability="isolated",
+        ),
+    ] = ""
     start: StartSpec | None = None
     swept: Annotated[dict[str, Any], Field(exclude_if=lambda told: not told)] = Field(
         default_factory=dict

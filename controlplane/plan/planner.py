@@ -189,11 +189,6 @@ def _check_setting(
     for refusal in refusals(setting, capabilities):
         raise ConfigError(f"{where}: {refusal}")
     _check_slowness(where, scenario, setting)
-    if setting.kernel and not capabilities.isolated:
-        raise ConfigError(
-            f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
-            "machine's own; remove `kernel`, or use a testbed of target virtual"
-        )
     if scenario.most_flows > capabilities.flows:
         raise ConfigError(
             f"{where}: {scenario.most_flows} flows, but the flow table has "
