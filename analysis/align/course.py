@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nashbed.controlplane.contract.line import Line
-from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.link import Link
+from nashbed.controlplane.contract.scenario import Scenario, varied
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import NS_PER_S, Duration, Rate, Size
@@ -96,8 +96,8 @@ def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
     Args:
         scenario: The run's scenario, which says how base RTTs change.
     """
-    applied = record.applied
-    events = sorted([*_link_events(applied), *_rtt_events(scenario)], key=lambda each: each[0])
+    applied, own = record.applied, varied(scenario, record.setting.swept)
+    events = sorted([*_link_events(applied), *_rtt_events(own)], key=lambda each: each[0])
     changes, rate = [], applied.rate_bps
     for at_ns, text, to in events:
         changes.append(PathChange(at_ns, text, rate if to is None else to, rate))
@@ -113,12 +113,12 @@ TRACE_STEP_NS = 10_000_000
 
 def _traced(applied: Applied, changes: list[PathChange], end_ns: int) -> PathCourse:
     """A link that follows a trace; changes are those of the flows' paths."""
-    line, times = applied.line, np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
-    return PathCourse(applied.rate_bps, tuple(changes), times, _carried(line, times))
+    link, times = applied.link, np.arange(0, end_ns + TRACE_STEP_NS, TRACE_STEP_NS)
+    return PathCourse(applied.rate_bps, tuple(changes), times, _carried(link, times))
 
 
-def _carried(line: Line, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.array([line.capacity_bits(0, at) for at in times_ns.tolist()])
+def _carried(link: Link, times_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.array([link.capacity_bits(0, at) for at in times_ns.tolist()])
 
 
 Event = tuple[int, str, int | None]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from ..nash.line import first_step
+from ..nash.game_slice import first_step
 
 AROUND = 3
 """Steps to each side of a hint that are measured at once, where lanes are left."""
@@ -58,7 +58,7 @@ def fill(
 
 
 def around(hint: int, length: int) -> list[int]:
-    """Positions to both sides of a hint, as far as steps from it go that grow (`nash.line`)."""
+    """Positions to both sides of a hint, as far as steps from it go that grow (`game_slice`)."""
     step = first_step(length)
     distances = [step * (2**i - 1) for i in range(1, AROUND + 1)]
     return [p for d in distances for p in (hint - d, hint + d) if 0 <= p <= length]

@@ -12,7 +12,7 @@ from ..measures import Cell, RunMeasures
 from ..metrics.statistics import Estimate, estimate
 from ..models.measured import question_of_mix
 from ..results.bounds import matches
-from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
+from ..results.sweep import SweepSeries, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
 from .axes import FAIR_SHARE, axis_of, published, swept
 from .model_lines import curve_items, goodput_of_share, model_curves
@@ -22,7 +22,7 @@ from .style import DASHED, INK, colour_of, marker_of
 Points = list[tuple[float, Estimate]]
 
 
-def draw_mix_along(measures: RunMeasures, line: SweepLine, state: State) -> Plot | None:
+def draw_mix_along(measures: RunMeasures, line: SweepSeries, state: State) -> Plot | None:
     """One mix along a line: aggregate throughput of each CCA, and models.
 
     None if fewer than two settings have the mix.
@@ -37,7 +37,7 @@ def draw_mix_along(measures: RunMeasures, line: SweepLine, state: State) -> Plot
     return _plot(measures, line, points, axis, state)
 
 
-def draw_alone_along(measures: RunMeasures, line: SweepLine) -> Plot | None:
+def draw_alone_along(measures: RunMeasures, line: SweepSeries) -> Plot | None:
     """Each CCA alone: throughput of all flows; None if fewer than two settings have such mixes."""
     axis = axis_of(measures, line)
     points = {
@@ -51,7 +51,7 @@ def _pure(measures: RunMeasures, strategy: str) -> Callable[[Setting], Cell | No
 
 
 def _totals(
-    line: SweepLine, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
+    line: SweepSeries, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
 ) -> Points:
     """A strategy's throughput along a line, in the cell that each of its settings has."""
     points = []
@@ -65,7 +65,7 @@ def _totals(
 
 def _plot(
     measures: RunMeasures,
-    line: SweepLine,
+    line: SweepSeries,
     points: dict[str, tuple[str, Points]],
     axis: str,
     state: State | None,
@@ -87,7 +87,7 @@ def _plot(
 
 
 def _models_and_fair_share(
-    measures: RunMeasures, line: SweepLine, state: State, axis: str
+    measures: RunMeasures, line: SweepSeries, state: State, axis: str
 ) -> list[Item]:
     """BBR's aggregate by each model; the fair share where all strategies have as many flows."""
     asked = ((place_of(s, axis), question_of_mix(measures, s, state)) for s in line.settings)
@@ -100,12 +100,12 @@ def _models_and_fair_share(
     return items
 
 
-def _full(measures: RunMeasures, line: SweepLine) -> float:
+def _full(measures: RunMeasures, line: SweepSeries) -> float:
     """Goodput of the full link in Mbit/s."""
     return goodput_of_share(1.0, measures.applied_rate(line.settings[0])) / 1e6
 
 
-def _references(measures: RunMeasures, line: SweepLine, axis: str, mixed: bool) -> Iterator[Item]:
+def _references(measures: RunMeasures, line: SweepSeries, axis: str, mixed: bool) -> Iterator[Item]:
     """Published series along this axis: aggregates as they are, shares of the payload rate."""
     for series in measures.run.scenario.reference:
         if series.axis == axis and _about(series, line, mixed):
@@ -113,6 +113,6 @@ def _references(measures: RunMeasures, line: SweepLine, axis: str, mixed: bool) 
             yield published(series, measures.strategies, _full(measures, line) if is_share else 1.0)
 
 
-def _about(series: ReferenceSeries, line: SweepLine, mixed: bool) -> bool:
+def _about(series: ReferenceSeries, line: SweepSeries, mixed: bool) -> bool:
     quantities = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
     return series.quantity in quantities and any(matches(series, s) for s in line.settings)

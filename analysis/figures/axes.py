@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
-from ..results.sweep import SweepLine
+from ..results.sweep import SweepSeries
 from ..state import State, strategy_totals
 from ..text import shown
 from .model_lines import goodput_of_share
@@ -72,7 +72,7 @@ def mix_axis(measures: RunMeasures, setting: Setting) -> MixAxis:
     )
 
 
-def axis_of(measures: RunMeasures, line: SweepLine) -> str:
+def axis_of(measures: RunMeasures, line: SweepSeries) -> str:
     """Unit of the places on the line: the one in which the scenario writes its buffers."""
     if line.axis == "random_loss":
         return "random_loss"

@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures
 from ..metrics.statistics import Estimate
 from ..nash.of_run import SettingEquilibria
-from ..results.sweep import SweepLine, place_of
+from ..results.sweep import SweepSeries, place_of
 from ..state import strategy_totals
 from ..text import shown
 from .axes import SPARSE, axis_of, fair_share, flows_axis, place_of_mix, swept
@@ -102,7 +102,7 @@ def _where_leads_end(measures: RunMeasures, kernels: Sequence[Setting], equilibr
 
 
 def draw_equilibria_by_kernel(
-    measures: RunMeasures, kernels: Sequence[SweepLine], equilibria: Found
+    measures: RunMeasures, kernels: Sequence[SweepSeries], equilibria: Found
 ) -> Plot | None:
     """Where the lead ends by buffer, with its 95 % interval, for each kernel.
 

@@ -17,7 +17,7 @@ from ..metrics.statistics import Estimate, estimate
 from ..models.measured import questions_of_mixes
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
-from ..results.sweep import LEAST_POINTS, SweepLine, place_of
+from ..results.sweep import LEAST_POINTS, SweepSeries, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, shown, trials_text
 from .axes import FAIR_SHARE, MixAxis, axis_of, fair_share, mix_axis, place_of_mix, published
@@ -155,7 +155,7 @@ def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Plot | None:
 
 
 def draw_panel_by_mix(
-    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """A small panel for each buffer: what the flows of the second strategy get together.
 

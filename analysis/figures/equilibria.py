@@ -18,7 +18,7 @@ from ..nash.crossing_interval import CrossingInterval
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.by_length import EquilibriaByLength, equilibria_by_length, lengths_of
-from ..results.sweep import LEAST_POINTS, SweepLine, place_of
+from ..results.sweep import LEAST_POINTS, SweepSeries, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, trials_text
 from .axes import axis_of, flows_axis, swept
@@ -38,7 +38,7 @@ Points = Sequence[tuple[float, SettingEquilibria]]
 
 
 def draw_equilibria_by_buffer(
-    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """Intervals, equilibria, epsilon-equilibria and models of settings that differ in their buffer.
 
@@ -114,7 +114,7 @@ def _of_each_trial(points: Points, measures: RunMeasures) -> Iterator[Item]:
                    color=colour_of(measures.strategies[0], measures.strategies))  # fmt: skip
 
 
-def _models(measures: RunMeasures, line: SweepLine, axis: str) -> Iterator[Item]:
+def _models(measures: RunMeasures, line: SweepSeries, axis: str) -> Iterator[Item]:
     """CUBIC flows where each model expects BBR's lead to end, and Mishra's band."""
     asked = [
         (place_of(setting, axis), questions)
@@ -149,7 +149,7 @@ def _model(name: str, asked: list[tuple[float, Questions]], total: int) -> Itera
                linewidth=look.width, zorder=2)  # fmt: skip
 
 
-def published_equilibria(measures: RunMeasures, line: SweepLine, axis: str) -> Iterator[Item]:
+def published_equilibria(measures: RunMeasures, line: SweepSeries, axis: str) -> Iterator[Item]:
     """The scenario's published equilibria of a line's settings, by places in a unit."""
     for series in measures.run.scenario.reference:
         about = any(matches(series, s) for s in line.settings)
@@ -158,7 +158,7 @@ def published_equilibria(measures: RunMeasures, line: SweepLine, axis: str) -> I
                        marker="x", color=MUTED, zorder=3)  # fmt: skip
 
 
-def draw_equilibrium_by_length(measures: RunMeasures, sweep: Sequence[SweepLine]) -> Plot | None:
+def draw_equilibrium_by_length(measures: RunMeasures, sweep: Sequence[SweepSeries]) -> Plot | None:
     """What trials of each length would have found, for every start that was swept.
 
     None without at least two lengths at any buffer, with several groups or more than two

@@ -14,7 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..nash.pairs import PairEquilibria, ranking
-from ..results.sweep import SweepLine, place_of
+from ..results.sweep import SweepSeries, place_of
 from ..text import shown
 from .axes import SPARSE, axis_of, fair_share, flows_axis, swept
 from .plot import Axis, Item, Line, Means, Panel, Plot, means
@@ -81,7 +81,7 @@ class _Point:
 
 
 def draw_pair_equilibria(
-    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """Flows of the first CCA at each equilibrium, a line for each other CCA.
 
@@ -113,7 +113,7 @@ def draw_pair_equilibria(
 
 def _points(
     measures: RunMeasures,
-    line: SweepLine,
+    line: SweepSeries,
     equilibria: Mapping[str, SettingEquilibria],
     other: str,
 ) -> list[_Point]:

@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..results.sweep import (
-    SweepLine,
+    SweepSeries,
     beside_disciplines,
     lines,
     lines_by_kernel,
@@ -83,7 +83,7 @@ def run_sketches(
 
 
 def _line_sketches(
-    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Iterator[Sketch]:
     axis = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
@@ -157,7 +157,7 @@ def _kernel_sketches(
 ) -> Iterator[Sketch]:
     """What is drawn where the guests' kernel was swept."""
     for kernels in lines_by_kernel(measures.run.settings):
-        shared = SweepLine(kernels[0].axis, tuple(map(without_kernel, kernels[0].settings)))
+        shared = SweepSeries(kernels[0].axis, tuple(map(without_kernel, kernels[0].settings)))
         yield Sketch(
             "equilibria_by_kernel", "", f"Equilibrium by buffer and kernel, {shared.title}",
             "Where the lead per flow ends (crosses zero) with the hosts of each kernel, with its "
@@ -168,7 +168,7 @@ def _kernel_sketches(
     if len(measures.run.settings) > MAX_SETTINGS:
         return
     for settings in settings_by_kernel(measures.run.settings):
-        shared = SweepLine("buffer", (without_kernel(settings[0]),))
+        shared = SweepSeries("buffer", (without_kernel(settings[0]),))
         buffer = buffer_text(settings[0], measures.applied_buffer(settings[0]))
         yield Sketch(
             "throughput_by_kernel", "",
@@ -191,7 +191,7 @@ def _discipline_sketches(
     for settings in settings_by_discipline(measures.run.settings):
         first, second = measures.strategies[:2]
         plain = settings[0].model_copy(update={"discipline": None, "queues": None})
-        shared = SweepLine("buffer", (plain,))
+        shared = SweepSeries("buffer", (plain,))
         yield Sketch(
             "equilibrium_map", "", f"Equilibrium by queue discipline and buffer, {shared.title}",
             f"Flows that run {first} where the lead per flow ends (crosses zero), and the 95 % "
@@ -207,7 +207,7 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
     """What is drawn where queue disciplines were swept."""
     for settings in beside_disciplines(measures.run.settings)[:MAX_SETTINGS]:
         plain = settings[0].model_copy(update={"discipline": None})
-        shared = SweepLine("buffer", (plain,))
+        shared = SweepSeries("buffer", (plain,))
         buffer = buffer_text(plain, measures.applied_buffer(settings[0]))
         for state in _states_of(measures, settings):
             mix = state_text(state, measures.strategies, measures.group_names)
@@ -232,7 +232,7 @@ def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State
     return states[:: max(1, -(-len(states) // MAX_LINE_MIXES))]
 
 
-def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:
+def _line_mixes(measures: RunMeasures, line: SweepSeries) -> list[State]:
     """The mixes of a line to draw: all of them, or a few spread evenly."""
     states = mixed_states(measures, line)
     step = max(1, -(-len(states) // MAX_LINE_MIXES))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration
-from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario import Scenario, varied
 from nashbed.controlplane.contract.scenario_keys import Hosts
 from nashbed.controlplane.contract.trial import Setting, TrialRecord
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
@@ -65,6 +65,7 @@ def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
     Args:
         scenario: Says what paths do.
     """
+    scenario = varied(scenario, setting.swept)
     if setting.back is not None:
         return "its way back has a queue, and models know none there"
     if setting.rtt_range_ns is not None:

@@ -1,12 +1,12 @@
 """Adaptive search: an equilibrium of a game at a fraction of the measurements.
 
 The search asks for states and receives their payoffs; the caller decides how to measure them. One
-group with two strategies is one line (see `line`). With more groups or strategies the search moves
-from line to line: it solves the line of one group and two strategies, then the next line through
-the state it has reached, until that state is an equilibrium of every line and thus of the game. If
-it returns to an earlier state, it restarts elsewhere; when every start failed, it rules out the
-remaining states one by one. It ends with an equilibrium, with certainty that there is none, with
-the states that missing measurements leave open, or when its budget is used up.
+group with two strategies is one slice (see `game_slice`). With more groups or strategies the search
+moves from slice to slice: it solves the slice of one group and two strategies, then the next slice
+through the state it has reached, until that state is an equilibrium of every slice and thus of the
+game. If it returns to an earlier state, it restarts elsewhere; when every start failed, it rules
+out the remaining states one by one. It ends with an equilibrium, with certainty that there is
+none, with the states that missing measurements leave open, or when its budget is used up.
 
 A resumed search receives what is known and goes on from there: nothing is asked twice.
 """
@@ -24,13 +24,13 @@ import numpy as np
 from ..state import State
 from .equilibria import gain_of
 from .game import MAX_LISTED, Payoffs, all_states, deviations
-from .line import Hints, Line, Pair, Steps, settle
+from .game_slice import GameSlice, Hints, Pair, Steps, settle
 
 Walk = Generator[list[State], None, State | None]
 """Yields states to be measured; returns an equilibrium, or None if this way leads to none."""
 
 Axis = tuple[int, int, int]
-"""A line's direction: (group, strategy A, strategy B)."""
+"""A slice's direction: (group, strategy A, strategy B)."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class AdaptiveSearch:
         strategies: Number of strategies.
         hints: States where an equilibrium is expected, best first.
         budget: Most states to be measured; None: as many as it takes.
-        guess: Follow leads and hints; otherwise one line is searched by bisection alone.
+        guess: Follow leads and hints; otherwise one slice is searched by bisection alone.
 
     Raises:
         ValueError: A hint is no state of the game, or the game has no flow or no choice.
@@ -163,8 +163,8 @@ class AdaptiveSearch:
             self._walk = None
 
     def _search(self) -> Walk:
-        if self._is_line:
-            return (yield from self._only_line())
+        if self._is_slice:
+            return (yield from self._only_slice())
         for start in self._starts():
             equilibrium = yield from self._walk_from(start)
             if equilibrium is not None:
@@ -172,15 +172,15 @@ class AdaptiveSearch:
         return (yield from self._rule_out())
 
     @property
-    def _is_line(self) -> bool:
+    def _is_slice(self) -> bool:
         return len(self.sizes) == 1 and self.strategies == 2
 
-    def _only_line(self) -> Walk:
-        """One group, two strategies: the game is one line."""
-        line = self._line(self._even(), (0, 0, 1))
-        position = yield from settle(line, Hints(self._positions, guess=self.guess))
-        self._hidden = tuple(line.at(p) for p in line.hidden()) if position is None else ()
-        return None if position is None else line.at(position)
+    def _only_slice(self) -> Walk:
+        """One group, two strategies: the game is one slice."""
+        part = self._slice(self._even(), (0, 0, 1))
+        position = yield from settle(part, Hints(self._positions, guess=self.guess))
+        self._hidden = tuple(part.at(p) for p in part.hidden()) if position is None else ()
+        return None if position is None else part.at(position)
 
     def _starts(self) -> Iterator[State]:
         """Hints, an even split, and every flow on one strategy; each once."""
@@ -206,17 +206,17 @@ class AdaptiveSearch:
         )
 
     def _walk_from(self, start: State) -> Walk:
-        """Settle line after line until where it stands is an equilibrium of each.
+        """Settle slice after slice until where it stands is an equilibrium of each.
 
         Returns:
             The equilibrium; None if it came back to where it was, or holes are in the way.
         """
         state, settled, visited = start, set[Axis](), {start}
         while axis := next((a for a in self._axes(state) if a not in settled), None):
-            position = yield from self._settle_line(state, axis)
+            position = yield from self._settle_slice(state, axis)
             if position is None:
                 return None
-            moved = _on_line(state, axis, position)
+            moved = _on_slice(state, axis, position)
             settled = {*settled, axis} if moved == state else {axis}
             if moved != state and moved in visited:
                 return None
@@ -225,31 +225,31 @@ class AdaptiveSearch:
         return state
 
     def _axes(self, state: State) -> list[Axis]:
-        """The lines through a state that have more than one position."""
+        """The slices through a state that have more than one position."""
         pairs = combinations(range(self.strategies), 2)
         every = [(g, a, b) for a, b in pairs for g in range(len(self.sizes))]
         return [(g, a, b) for g, a, b in every if state[g][a] + state[g][b] > 0]
 
-    def _settle_line(self, state: State, axis: Axis) -> Steps:
-        """Settle one line through a state: where the state stands, if that is settled."""
-        line, here = self._line(state, axis), state[axis[0]][axis[2]]
-        yield [line.at(p) for p in (here - 1, here, here + 1) if 0 <= p <= line.length]
-        if line.settled(here):
+    def _settle_slice(self, state: State, axis: Axis) -> Steps:
+        """Settle one slice through a state: where the state stands, if that is settled."""
+        part, here = self._slice(state, axis), state[axis[0]][axis[2]]
+        yield [part.at(p) for p in (here - 1, here, here + 1) if 0 <= p <= part.length]
+        if part.settled(here):
             return here
-        return (yield from settle(line, Hints(guess=self.guess, anchor=here)))
+        return (yield from settle(part, Hints(guess=self.guess, anchor=here)))
 
-    def _line(self, state: State, axis: Axis) -> Line:
+    def _slice(self, state: State, axis: Axis) -> GameSlice:
         group, a, b = axis
 
         def at(position: int) -> State:
-            return _on_line(state, axis, position)
+            return _on_slice(state, axis, position)
 
         def look(position: int) -> Pair | None:
             payoffs = self._means.get(at(position))
             return None if payoffs is None else (float(payoffs[group, a]), float(payoffs[group, b]))
 
         length = state[group][a] + state[group][b]
-        return Line(length, at, look, lambda position: at(position) in self._dead)
+        return GameSlice(length, at, look, lambda position: at(position) in self._dead)
 
     def _rule_out(self) -> Walk:
         """Measure what is missing of every state that no known gain rules out."""
@@ -284,7 +284,7 @@ class AdaptiveSearch:
         return state in self._means and all(g is not None and g <= 0 for g in self._gains(state))
 
 
-def _on_line(state: State, axis: Axis, position: int) -> State:
+def _on_slice(state: State, axis: Axis, position: int) -> State:
     """The state with `position` flows of B and the rest of the two on A."""
     group, a, b = axis
     counts = list(state[group])

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from nashbed.controlplane.contract.bounds import AcceptanceBound
 from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import Number
-from nashbed.controlplane.contract.place import Place
 from nashbed.controlplane.contract.queues import Memory
+from nashbed.controlplane.contract.selection import SettingSelection
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, counted
 
@@ -95,18 +95,18 @@ class Where:
         ]
 
 
-def matches(place: Place, setting: Setting) -> bool:
+def matches(selected: SettingSelection, setting: Setting) -> bool:
     """Whether a setting has all that a bound or a published series names."""
     several = setting.queues
     return (
-        (place.buffer is None or str(place.buffer) == setting.buffer_label)
-        and (place.discipline is None or (place.discipline, None) == (setting.queue, several))
-        and (place.shared_buffer is None or _shares_by(setting, place.shared_buffer))
-        and (place.rate is None or place.rate.bps == setting.rate_bps)
-        and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
-        and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)
-        and (place.kernel is None or place.kernel == setting.kernel)
-        and (place.start is None or place.start == setting.start)
+        (selected.buffer is None or str(selected.buffer) == setting.buffer_label)
+        and (selected.discipline is None or (selected.discipline, None) == (setting.queue, several))
+        and (selected.shared_buffer is None or _shares_by(setting, selected.shared_buffer))
+        and (selected.rate is None or selected.rate.bps == setting.rate_bps)
+        and (selected.base_rtt is None or selected.base_rtt.ns == setting.base_rtt_ns[0])
+        and (selected.random_loss is None or selected.random_loss.ppb == setting.random_loss_ppb)
+        and (selected.kernel is None or selected.kernel == setting.kernel)
+        and (selected.start is None or selected.start == setting.start)
     )
 
 

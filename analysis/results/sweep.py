@@ -22,7 +22,7 @@ LEAST_POINTS = 3
 
 
 @dataclass(frozen=True)
-class SweepLine:
+class SweepSeries:
     """Settings that differ in one thing alone, in its order.
 
     Attributes:
@@ -53,13 +53,13 @@ class SweepLine:
         return f"{rate_text(first.rate_bps)}, {rtts}{conditions_text(first)}"
 
 
-def lines(settings: Sequence[Setting]) -> list[SweepLine]:
+def lines(settings: Sequence[Setting]) -> list[SweepSeries]:
     """Every line of at least three settings, against the buffer first.
 
     Args:
         settings: The run's settings.
     """
-    result: list[SweepLine] = []
+    result: list[SweepSeries] = []
     for axis in ("buffer", "random_loss"):
         groups: dict[object, list[Setting]] = {}
         for setting in settings:
@@ -67,7 +67,7 @@ def lines(settings: Sequence[Setting]) -> list[SweepLine]:
         for group in groups.values():
             ordered = sorted(group, key=lambda s: _place(s, axis))
             if len({_place(s, axis) for s in ordered}) >= LEAST_POINTS:
-                result.append(SweepLine(axis, tuple(ordered)))
+                result.append(SweepSeries(axis, tuple(ordered)))
     return result
 
 
@@ -84,13 +84,13 @@ def settings_by_kernel(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepLine, ...]]:
+def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepSeries, ...]]:
     """Groups of at least two lines that differ in their guest kernel alone, in the run's order.
 
     Args:
         settings: The run's settings.
     """
-    groups: dict[object, list[SweepLine]] = {}
+    groups: dict[object, list[SweepSeries]] = {}
     for line in lines(settings):
         key = _rest(without_kernel(line.settings[0]), line.axis)
         groups.setdefault(key, []).append(line)
@@ -192,7 +192,7 @@ def place_of(setting: Setting, axis: str) -> float:
     return (setting.random_loss_ppb or 0) / 1e7
 
 
-def mixed_states(measures: RunMeasures, line: SweepLine) -> list[State]:
+def mixed_states(measures: RunMeasures, line: SweepSeries) -> list[State]:
     """The mixes of a line in which every strategy has a flow, that have trials somewhere."""
     states: dict[State, None] = {}
     for setting in line.settings:

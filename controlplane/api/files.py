@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.config.load import parse_testbed
 from nashbed.controlplane.config.strict_yaml import parse
-from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.contract.errors import ConfigError, HostError, did_you_mean
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.strategy import CcaInFile
@@ -135,9 +135,20 @@ def scenario_text(scenario: Scenario) -> str:
 
 
 def find_scenario(name: str | Path) -> Path:
-    """A scenario file: a path, or a bare name of one that is shipped."""
-    shipped = CONFIGS / "scenarios" / f"{name}.yaml"
-    return shipped if shipped.is_file() and not Path(name).is_file() else Path(name)
+    """A scenario file: a path, or a bare name of one that is shipped.
+
+    Raises:
+        ConfigError: There is none, but one of nearly that name is shipped.
+    """
+    folder, path = CONFIGS / "scenarios", Path(name)
+    if path.exists():
+        return path
+    if (shipped := folder / f"{name}.yaml").is_file():
+        return shipped
+    names = (str(each.relative_to(folder).with_suffix("")) for each in folder.rglob("*.yaml"))
+    if hint := did_you_mean(str(name), names):
+        raise ConfigError(f"{name}: no such scenario file; {hint}see configs/scenarios/")
+    return path
 
 
 def find_testbed(name: str | Path) -> Path:

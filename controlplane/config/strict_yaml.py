@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, did_you_mean
 from ..contract.model import JsonObject
 
 Context = Mapping[str, object]
@@ -28,6 +27,11 @@ _RELATIVE = re.compile(r"^([a-z_]+(?:\.[a-z0-9_]+)*): (.*)$", re.DOTALL)
 _PRIORITY = ("value_error", "extra_forbidden", "missing")
 _SHADOWED = ("too_short", "literal_error")
 """Findings about a whole that only repeat a finding about one of its parts."""
+_ABOUT_FORM = (
+    *("literal_error", "model_type", "tuple_type", "dict_type"),
+    *("int_type", "int_parsing", "bool_type", "bool_parsing"),
+)
+"""Findings of a union that say no more than that a value has not the form of an alternative."""
 _NOTHING = object()
 
 
@@ -150,87 +154,50 @@ def _number(node: ScalarNode, kind: str, path: KeyPath, source: Source) -> int |
         ) from error
 
 
-def to_config_error(error: ValidationError, source: Source, schema: JsonObject) -> ConfigError:
-    """Turn a validation error into a ConfigError with one line for each finding.
+@dataclass(frozen=True)
+class Finding:
+    """What pydantic says, and where that is in the data.
 
-    Args:
-        error: pydantic's error.
-        source: The file that was validated.
-        schema: JSON schema of the model, for the allowed keys.
+    pydantic reports every alternative of a union by itself, with the alternative's name in the
+    location.
+
+    Attributes:
+        details: What it says.
+        path: The place in the data.
+        union: The place of the value that the alternatives are of; without any, as `path`.
+        alternative: Which of them reports it; None: there are none.
     """
-    findings: dict[KeyPath, list[ErrorDetails]] = {}
-    for details in error.errors(include_url=False):
-        findings.setdefault(_group(details, source.data), []).append(details)
 
-    chosen = {
-        path: min(_of_fitting_alternatives(group, source.data, schema), key=_rank)
-        for path, group in findings.items()
-    }
-    lines = [
-        _line(details, source, schema)
-        for path, details in chosen.items()
-        if not (details["type"] in _SHADOWED and _has_deeper(path, chosen))
-        and not (details["type"] == "missing" and _is_misspelt(path, chosen))
-    ]
-    return ConfigError("\n".join(dict.fromkeys(lines)))
+    details: ErrorDetails
+    path: KeyPath
+    union: KeyPath
+    alternative: str | int | None = None
 
+    @property
+    def kind(self) -> str:
+        """What is wrong, by pydantic's name."""
+        return self.details["type"]
 
-def _has_deeper(path: KeyPath, findings: Iterable[KeyPath]) -> bool:
-    return any(len(other) > len(path) and other[: len(path)] == path for other in findings)
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """What is inside of a value comes before what is about it, what is worth saying first."""
+        kind = _PRIORITY.index(self.kind) if self.kind in _PRIORITY else len(_PRIORITY)
+        inside = self.path != self.union or self.kind in ("missing", "extra_forbidden")
+        return not inside, kind, -len(self.details["loc"])
 
 
-def _is_misspelt(path: KeyPath, findings: dict[KeyPath, ErrorDetails]) -> bool:
-    """Whether the missing key stands beside it under a name much like it."""
-    beside = [
-        str(other[-1])
-        for other, details in findings.items()
-        if details["type"] == "extra_forbidden" and other[:-1] == path[:-1]
-    ]
-    return bool(difflib.get_close_matches(str(path[-1]), beside, n=1))
-
-
-def _rank(details: ErrorDetails) -> tuple[int, int]:
-    """What is worth saying comes first; of the same kind what is deeper inside."""
-    kind = details["type"]
-    return _PRIORITY.index(kind) if kind in _PRIORITY else len(_PRIORITY), -len(details["loc"])
-
-
-def _of_fitting_alternatives(
-    group: list[ErrorDetails], data: Any, schema: JsonObject
-) -> list[ErrorDetails]:
-    """The findings of a union's alternatives but those that lack a key which others have."""
-    lacking = {
-        _alternative(details, data)
-        for details in group
-        if details["type"] == "extra_forbidden"
-        and details["loc"][-1] in _keys(schema, details, data)
-    }
-    return [each for each in group if _alternative(each, data) not in lacking] or group
-
-
-def _alternative(details: ErrorDetails, data: Any) -> str | int | None:
-    """Which alternative of a union reports a finding: the first part of its place without data."""
-    for part in details["loc"]:
-        data = _child(data, part)
-        if data is _NOTHING:
-            return part
-    return None
-
-
-def _group(details: ErrorDetails, data: Any) -> KeyPath:
-    """Where a finding is counted: the alternatives of a union are one finding.
-
-    pydantic reports every alternative of a union by itself, with the alternative's name in
-    the location. Such findings are gathered at the value that the union stands for.
-    """
+def _found(details: ErrorDetails, data: Any) -> Finding:
     path: KeyPath = ()
-    for part in details["loc"]:
+    union, alternative = None, None
+    for part in (location := details["loc"]):
         inside = _child(data, part)
-        if inside is _NOTHING:
-            is_key = details["type"] == "missing" and part == details["loc"][-1]
-            return (*path, part) if is_key and len(details["loc"]) == len(path) + 1 else path
-        data, path = inside, (*path, part)
-    return path
+        if inside is not _NOTHING:
+            data, path = inside, (*path, part)
+        elif details["type"] == "missing" and len(location) == len(path) + 1:
+            return Finding(details, path, (*path, part))
+        elif union is None:
+            union, alternative = path, part
+    return Finding(details, path, path if union is None else union, alternative)
 
 
 def _child(data: Any, part: str | int) -> Any:
@@ -241,20 +208,60 @@ def _child(data: Any, part: str | int) -> Any:
     return _NOTHING
 
 
-def _data_path(details: ErrorDetails, data: Any) -> KeyPath:
-    """The location without the names of union alternatives."""
-    path: KeyPath = ()
-    for part in details["loc"]:
-        inside = _child(data, part)
-        if inside is not _NOTHING:
-            data, path = inside, (*path, part)
-    return path
+def to_config_error(error: ValidationError, source: Source, schema: JsonObject) -> ConfigError:
+    """Turn a validation error into a ConfigError with one line for each finding.
+
+    Args:
+        error: pydantic's error.
+        source: The file that was validated.
+        schema: JSON schema of the model, for what is allowed.
+    """
+    groups: dict[KeyPath, list[Finding]] = {}
+    for details in error.errors(include_url=False):
+        found = _found(details, source.data)
+        groups.setdefault(found.union, []).append(found)
+
+    chosen = {
+        path: min(_of_fitting_alternatives(group, schema), key=lambda each: each.rank)
+        for path, group in groups.items()
+    }
+    lines = [
+        _line(found, source, schema)
+        for path, found in chosen.items()
+        if not (found.kind in _SHADOWED and _has_deeper(path, chosen))
+        and not (found.kind == "missing" and _is_misspelt(path, chosen))
+    ]
+    return ConfigError("\n".join(dict.fromkeys(lines)))
 
 
-def _line(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
-    path, message = _data_path(details, source.data), _message(details, source, schema)
+def _has_deeper(path: KeyPath, findings: Iterable[KeyPath]) -> bool:
+    return any(len(other) > len(path) and other[: len(path)] == path for other in findings)
+
+
+def _is_misspelt(path: KeyPath, findings: dict[KeyPath, Finding]) -> bool:
+    """Whether the missing key stands beside it under a name much like it."""
+    beside = [
+        str(other[-1])
+        for other, found in findings.items()
+        if found.kind == "extra_forbidden" and other[:-1] == path[:-1]
+    ]
+    return bool(did_you_mean(str(path[-1]), beside))
+
+
+def _of_fitting_alternatives(group: list[Finding], schema: JsonObject) -> list[Finding]:
+    """The findings of a union's alternatives but those that lack a key which others have."""
+    lacking = {
+        found.alternative
+        for found in group
+        if found.kind == "extra_forbidden" and found.details["loc"][-1] in _keys(schema, found)
+    }
+    return [each for each in group if each.alternative not in lacking] or group
+
+
+def _line(found: Finding, source: Source, schema: JsonObject) -> str:
+    path, message = found.path, _message(found, schema)
     relative = _RELATIVE.match(message)
-    if details["type"] == "value_error" and relative:
+    if found.kind == "value_error" and relative:
         path = path + tuple(int(p) if p.isdigit() else p for p in relative[1].split("."))
         message = relative[2]
     place = f"{source.where(path)}: "
@@ -275,10 +282,19 @@ def shown(path: KeyPath) -> str:
     return text.lstrip(".")
 
 
-def _message(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
-    if details["type"] == "extra_forbidden":
-        return _unknown_key(str(details["loc"][-1]), _keys(schema, details, source.data))
-    write = _WORDING.get(details["type"], _other)
+def _message(found: Finding, schema: JsonObject) -> str:
+    details = found.details
+    if found.kind == "extra_forbidden":
+        key, allowed = str(details["loc"][-1]), _keys(schema, found)
+        hint = did_you_mean(key, allowed)
+        return f"unknown key; {hint}allowed here: {', '.join(allowed)}"
+    if found.kind in _ABOUT_FORM and (forms := _forms(schema, found)):
+        value, several = details["input"], f"{', '.join(forms[:-1])} or {forms[-1]}"
+        if not isinstance(value, str):
+            return f"{value!r} is not allowed here; write {several}"
+        hint = did_you_mean(value, [form.strip("'") for form in forms if "'" in form])
+        return f"{value!r} is unknown; {hint}write {several}"
+    write = _WORDING.get(found.kind, _other)
     return write(details, details.get("ctx", {}))
 
 
@@ -298,7 +314,9 @@ def _missing(details: ErrorDetails, context: Context) -> str:
 def _not_a_choice(details: ErrorDetails, context: Context) -> str:
     allowed = str(context.get("expected") or context.get("expected_tags"))
     key = str(context["discriminator"]).strip("'") + " " if "discriminator" in context else ""
-    return f"{key}{context.get('tag', details['input'])!r} is unknown; write {allowed}"
+    value = context.get("tag", details["input"])
+    hint = did_you_mean(str(value), re.findall(r"'([^']+)'", allowed)) if "', '" in allowed else ""
+    return f"{key}{value!r} is unknown; {hint}write {allowed}"
 
 
 def _not_a_mapping(details: ErrorDetails, context: Context) -> str:
@@ -315,13 +333,9 @@ def _too_short(details: ErrorDetails, context: Context) -> str:
 
 
 def _bad_pattern(details: ErrorDetails, context: Context) -> str:
-    lower = str(details["input"]).lower()
-    meant = (
-        f"write {lower}, or what matches"
-        if re.match(str(context["pattern"]), lower)
-        else "it must match"
-    )
-    return f"{details['input']!r} is not allowed; {meant} {context['pattern']}"
+    lower, pattern = str(details["input"]).lower(), str(context["pattern"])
+    meant = f"write {lower}" if re.match(pattern, lower) else f"it must match {pattern}"
+    return f"{details['input']!r} is not allowed; {meant}"
 
 
 _WORDING: dict[str, Callable[[ErrorDetails, Context], str]] = {
@@ -339,34 +353,45 @@ _WORDING: dict[str, Callable[[ErrorDetails, Context], str]] = {
 }
 
 
-def _unknown_key(key: str, allowed: list[str]) -> str:
-    close = difflib.get_close_matches(key, allowed, n=1)
-    close += [each for each in allowed if key in (*each.split("_"), _initials(each))]
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    return f"unknown key{hint} allowed here: {', '.join(allowed)}"
-
-
-def _initials(key: str) -> str:
-    return "".join(word[:1] for word in key.split("_"))
-
-
-def _keys(schema: JsonObject, details: ErrorDetails, data: Any) -> list[str]:
+def _keys(schema: JsonObject, found: Finding) -> list[str]:
     """Keys that the schema allows beside the unknown one."""
-    nodes = [schema]
-    for part in _data_path(details, data)[:-1]:
+    nodes = _nodes(schema, found.path[:-1], found.details["loc"])
+    return list(dict.fromkeys(key for node in nodes for key in node.get("properties", {})))
+
+
+def _forms(schema: JsonObject, found: Finding) -> list[str]:
+    """How a value of several forms can be written; none: it has one."""
+    forms = dict.fromkeys(
+        form for node in _nodes(schema, found.path, found.details["loc"]) for form in _written(node)
+    )
+    return list(forms) if len(forms) > 1 else []
+
+
+def _written(node: JsonObject) -> list[str]:
+    """How an alternative can be written: its words, its first keys, or what it is."""
+    if words := node.get("enum") or [node[key] for key in ("const",) if key in node]:
+        return [repr(word) for word in words]
+    if keys := node.get("properties"):
+        required = node.get("required") or list(keys)[:1]
+        return [f"{{{', '.join(f'{key}: ...' for key in required)}}}"]
+    kind = node.get("type")
+    known = {"array": "a list", "object": "keys and values", "integer": "a whole number"}
+    return (
+        [] if kind in (None, "null") else [node.get("description") or known.get(kind, f"a {kind}")]
+    )
+
+
+def _nodes(schema: JsonObject, path: KeyPath, tags: KeyPath) -> list[JsonObject]:
+    """What a value at a place may be."""
+    nodes = _alternatives(schema, schema, tags)
+    for part in path:
         nodes = [
-            child
+            flat
             for node in nodes
-            for flat in _alternatives(node, schema, details["loc"])
-            for child in _step(flat, part)
+            for child in _step(node, part)
+            for flat in _alternatives(child, schema, tags)
         ]
-    keys = [
-        key
-        for node in nodes
-        for flat in _alternatives(node, schema, details["loc"])
-        for key in flat.get("properties", {})
-    ]
-    return list(dict.fromkeys(keys))
+    return nodes
 
 
 def _alternatives(node: JsonObject, schema: JsonObject, tags: KeyPath) -> list[JsonObject]:

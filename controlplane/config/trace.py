@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import Path
 
-from ..contract.line import TraceProgram, packed
+from ..contract.link import TraceProgram, packed
 from ..contract.shared import CONSTANTS
 from ..contract.units import NS_PER_S
 

@@ -10,7 +10,7 @@ from .course import StrategyName
 from .harm import HarmedMetric
 from .metrics import METRIC_UNITS, Scope
 from .model import Name
-from .place import Count, Place
+from .selection import Count, SettingSelection
 from .units import Duration, Rate, Share, Size
 
 Limit = Annotated[float, Field(allow_inf_nan=False)] | Duration | Rate | Share | Size
@@ -56,7 +56,7 @@ else:
     BoundedMetric = Literal[tuple(BOUNDED)]
 
 
-class AcceptanceBound(Place):
+class AcceptanceBound(SettingSelection):
     """A bound on a metric at the settings that it selects: `min` and `max`, or `expect`.
 
     The value is a mean over the trials of a mix. Where no mix is named each one must be within the

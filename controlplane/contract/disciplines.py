@@ -6,9 +6,8 @@ limit, which `tc` calls `limit`, is the bottleneck's `buffer`.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
@@ -25,6 +24,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from .c_files import SUFFIX, name_problem
+from .errors import did_you_mean
 from .model import ELSEWHERE, ContractModel, JsonObject, Needs
 from .units import Buffer, Duration, Quantity, Share, Size
 
@@ -372,12 +372,6 @@ def _in_words(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return key if value else f"no {key}"
     return f"{key} {value}"
-
-
-def did_you_mean(value: str, names: Iterable[str]) -> str:
-    """The nearest of some names, as a question; empty: none is near."""
-    close = difflib.get_close_matches(value, list(names), n=1)
-    return f"did you mean {close[0]!r}? " if close else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
+
+from .errors import did_you_mean
 
 HIGHEST = 63
 CODE_POINTS: dict[str, int] = {
@@ -25,8 +26,7 @@ def _code_point(value: Any) -> Any:
         return CODE_POINTS[value.lower()]
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST:
         return value
-    close = difflib.get_close_matches(str(value), CODE_POINTS, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = did_you_mean(str(value), CODE_POINTS)
     raise ValueError(
         f"{value!r} is no DSCP; {hint}write cs0 to cs7, af11 to af43, ef, va, le, or 0 to {HIGHEST}"
     )

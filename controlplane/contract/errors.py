@@ -1,7 +1,9 @@
 """The errors that users see: each kind with its exit code, and whether a trial is tried again."""
 
+import difflib
 import errno
 import importlib.util
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +45,21 @@ EXIT_CODES = (
     ExitCode(EXIT_INTERRUPTED, "stopped by Ctrl-C or SIGTERM; finished trials are kept"),
 )
 """Every code there is."""
+
+
+def did_you_mean(written: str, names: Iterable[str]) -> str:
+    """A question after what was probably meant, with a space behind it; empty: nothing is near.
+
+    Near is what is spelled alike, has the word as a part (`base_rtt`), or its letters as initials.
+    """
+    known = list(names)
+    near = difflib.get_close_matches(written, known, n=1) or [
+        name
+        for name in known
+        if "_" in name
+        and written in (*name.split("_"), "".join(word[:1] for word in name.split("_")))
+    ]
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 class NashbedError(Exception):

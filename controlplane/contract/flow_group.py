@@ -11,7 +11,7 @@ from .course import StrategyName
 from .dscp import Dscp
 from .model import Name
 from .path_changes import ChangingPath, check_loss, check_path, check_rtt
-from .place import Count
+from .selection import Count
 from .traffic import OF_MIX, ArrivalSpec, Connections, SizeSpec, check_size
 from .units import Duration, Share, Size
 

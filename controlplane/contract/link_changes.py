@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from .limit import Limit, QueuedLine
-from .line import Line, TraceProgram, line_of_trace
+from .link import Link, TraceProgram, link_of_trace
 from .model import (
     ELSEWHERE,
     AliasedModel,
@@ -155,16 +155,16 @@ class ChangingLine(QueuedLine):
         return not self.is_scheduled and self.policer is None
 
     @property
-    def line(self) -> Line:
+    def link(self) -> Link:
         """Its rate over time."""
         if self.trace is not None:
-            return line_of_trace(self.rate_bps, self.trace)
-        return Line(self.rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
+            return link_of_trace(self.rate_bps, self.trace)
+        return Link(self.rate_bps, tuple((state.at_ns, state.rate_bps) for state in self.changes))
 
     @property
     def most_rate_bps(self) -> int:
         """The highest rate of a trial."""
-        return self.line.most_bps if self.is_scheduled else self.rate_bps
+        return self.link.most_bps if self.is_scheduled else self.rate_bps
 
     def told_schedule(self, trace_file: str) -> JsonObject:
         """What a data plane is told of what happens after t0.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .course import SettledDuration
 from .limit import Limit
-from .line import TraceProgram
+from .link import TraceProgram
 from .link_changes import BURST_MAX, LinkChange, LinkState
 from .model import JsonObject
 from .path_changes import check_loss

@@ -71,9 +71,11 @@ class Needs:
         refusal: What a person reads where a target's capabilities do not name what is asked for
             (`Capabilities.lane`); {key} is the scenario's key, {value} what is asked for, {can}
             what is possible, {of} the capabilities.
+        capability: Which of the capabilities says so; empty: that of a lane by the field's name.
     """
 
     refusal: str
+    capability: str = ""
 
 
 def formerly(old: str, new: str, default: Any = None) -> Any:

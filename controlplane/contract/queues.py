@@ -239,7 +239,7 @@ class Queues(ContractModel):
     queues: Annotated[
         tuple[Queue, ...],
         Needs(
-            "{value} queues, but target {of.target} has {can} ({key}){of.without_queues}; write "
+            "{value} queues, but target {of.target} has {can} ({key}){of.why_one_queue}; write "
             "fewer, or " + ELSEWHERE,
         ),
     ]

@@ -31,8 +31,7 @@ def combinations(scenario: ScenarioKeys) -> Iterator[Values]:
     sweep = scenario.sweep
     swept: dict[str, Sequence[Any] | None] = {key: getattr(sweep, key) for key in SWEPT}
     buffer = swept.pop("buffer") or (scenario.bottleneck.buffer,)
-    swept |= {f"bottleneck.{key}": values for key, values in sweep.bottleneck.items()}
-    swept |= {f"strategies.{key}": values for key, values in sweep.params.items()}
+    swept |= sweep.by_path
     given = {key: values for key, values in swept.items() if values is not None}
     given["buffer"] = buffer
     for values in itertools.product(*given.values()):

@@ -24,9 +24,9 @@ from .flow_group import FlowGroup
 from .link_checks import check_link
 from .metrics import METRIC_UNITS
 from .path_changes import check_times
-from .place import MAX_FLOWS
 from .queues import COMPLETE_SHARING, FlowKind, Queues, QueueSpec, check_limits
 from .scenario_keys import ScenarioKeys
+from .selection import MAX_FLOWS
 from .shared import CONSTANTS
 from .traffic import OF_MIX
 from .units import NS_PER_S, PACKET_BYTES, Duration

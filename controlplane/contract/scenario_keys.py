@@ -16,7 +16,6 @@ from .limit import Admission, Arrivals
 from .link_changes import LinkChange, Policer, TraceSpec
 from .model import AliasedModel, ContractModel, Name, Several, Written, formerly
 from .path_changes import ReturnBottleneck
-from .place import KernelRelease, Place
 from .queues import (
     COMPLETE_SHARING,
     MemorySpec,
@@ -25,6 +24,7 @@ from .queues import (
     Scheduler,
     check_queues,
 )
+from .selection import KernelRelease, SettingSelection
 from .shared import CONSTANTS
 from .strategy import CcaInFile, ModuleParameters, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
@@ -236,7 +236,7 @@ class Gates(ContractModel):
     overlap: Share = Share(250_000_000)
 
 
-class ReferenceSeries(Place):
+class ReferenceSeries(SettingSelection):
     """A published series, drawn together with the measured one.
 
     Attributes:

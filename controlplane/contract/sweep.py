@@ -14,8 +14,9 @@ from .disciplines import DisciplineSpec
 from .functions import PATTERN as FUNCTION_PATTERN
 from .harm import HarmMixes
 from .model import ContractModel, formerly
-from .place import Count, KernelRelease
+from .path_changes import ChangingPath
 from .queues import MemorySpec
+from .selection import Count, KernelRelease
 from .units import Buffer, Duration, Rate, Share
 
 MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
@@ -78,6 +79,8 @@ class Sweep(ContractModel):
             `{scheduler: [drr, strict_priority], policer.burst: [30kB, 1MB]}`. Of a list every entry
             has it, or the one whose number is given: `queues.0.weight`.
         params: Parameters of strategies that are kernel modules: `{mycc.beta: [512, 717]}`.
+        flows: Any key of the flow groups' paths (jitter, reorder, loss, changes, return), likewise:
+            `{return.delay: [5ms, 20ms]}`, of every group or of one: `0.return.delay`.
         mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
             `{harm_to: cubic}`, one flow alone and beside each strategy; or the mixes to run.
     """
@@ -92,10 +95,26 @@ class Sweep(ContractModel):
     start: tuple[StartSpec, ...] | None = None
     bottleneck: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     params: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    flows: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     mixes: Literal["all"] | PairMixes | HarmMixes | tuple[MixSpec, ...] = "all"
+
+    @property
+    def by_path(self) -> dict[str, tuple[Any, ...]]:
+        """What else is swept: its place in the scenario, and its values."""
+        parts = (
+            ("bottleneck", self.bottleneck), ("flows", self.flows), ("strategies", self.params),
+        )  # fmt: skip
+        return {f"{part}.{key}": values for part, keys in parts for key, values in keys.items()}
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
+        for key in self.flows:
+            name = next((part for part in key.split(".") if not part.isdigit()), "")
+            if name not in PATH_KEYS:
+                raise ValueError(
+                    f"flows.{key}: write a key of the flow groups' paths: {', '.join(PATH_KEYS)}; "
+                    "sweep.base_rtt and sweep.random_loss stand by themselves"
+                )
         for key in self.bottleneck:
             if key in SWEPT and SWEPT[key] == ("bottleneck", key):
                 raise ValueError(f"bottleneck.{key}: write it as `sweep.{key}`")
@@ -103,9 +122,7 @@ class Sweep(ContractModel):
                 raise ValueError(
                     f"bottleneck.{key}: a trace is not swept; write a scenario for each"
                 )
-        inner = {f"bottleneck.{k}": v for k, v in self.bottleneck.items()}
-        inner |= {f"params.{k}": v for k, v in self.params.items()}
-        for key, values in (*self, *inner.items()):
+        for key, values in (*self, *self.by_path.items()):
             if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
             if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
@@ -113,6 +130,7 @@ class Sweep(ContractModel):
         return self
 
 
+PATH_KEYS = tuple(field.alias or name for name, field in ChangingPath.model_fields.items())
 SWEPT = {
     "start": ("start",),
     "shared_buffer": ("bottleneck", "shared_buffer"),

@@ -143,7 +143,7 @@ class Capabilities(ContractModel):
         max_rate_bps: Highest rate of a lane in bit/s.
         max_buffer_bytes: Largest buffer of a lane in bytes.
         postcards: Ways of keeping postcards.
-        without_queues: Why it has one queue alone, as the rest of a refusal; empty: it has more.
+        without_queues: Why it has one queue alone; empty: it has more.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -189,6 +189,11 @@ class Capabilities(ContractModel):
     traffic_manager: str = ""
     limit_detail: str = ""
     queues_detail: str = ""
+
+    @property
+    def why_one_queue(self) -> str:
+        """The same, as the rest of a refusal."""
+        return f": {self.without_queues}" if self.without_queues else ""
 
     def names(self, field: str) -> tuple[str, ...]:
         """The values that a field of a lane can have."""

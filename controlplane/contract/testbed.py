@@ -14,8 +14,8 @@ from pydantic import (
 )
 
 from .model import ContractModel, Name
-from .place import KernelRelease
 from .plugins import plugin_names
+from .selection import KernelRelease
 from .shared import CONSTANTS
 from .units import Rate, Size
 

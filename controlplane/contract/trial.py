@@ -10,7 +10,7 @@ from .course import StartSpec, WindowSpec
 from .disciplines import DROPTAIL, Discipline
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
-from .model import ContractModel
+from .model import ContractModel, Needs
 from .sweep import written
 from .target import Applied, Lane
 from .units import bytes_in_flight
@@ -50,7 +50,14 @@ class Setting(Lane):
     buffer_bdp: float
     base_rtt_ns: tuple[int, ...]
     random_loss_ppb: int | None = None
-    kernel: str = ""
+    kernel: Annotated[
+        str,
+        Needs(
+            "kernel {value}: target {of.target} runs on this machine's own; remove `kernel`, or "
+            "use a testbed of target virtual",
+            capability="isolated",
+        ),
+    ] = ""
     start: StartSpec | None = None
     swept: Annotated[dict[str, Any], Field(exclude_if=lambda told: not told)] = Field(
         default_factory=dict
@@ -96,8 +103,8 @@ class Setting(Lane):
 
     @property
     def swept_text(self) -> str:
-        """Other swept keys of the bottleneck in words, e.g. `scheduler drr`; often empty."""
-        named = ((key.removeprefix("bottleneck."), value) for key, value in self.swept.items())
+        """Swept keys of the bottleneck and of paths in words, e.g. `scheduler drr`; often empty."""
+        named = ((key.partition(".")[2], value) for key, value in self.swept.items())
         return ", ".join(f"{key} {written(value)}" for key, value in named)
 
     @property

@@ -21,7 +21,7 @@ from ..contract.course import (
     planned_start_ns,
 )
 from ..contract.flow_group import FlowGroup
-from ..contract.line import Departures
+from ..contract.link import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
@@ -365,7 +365,7 @@ def emptied_ns(scenario: Scenario, setting: Setting) -> int:
         return setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
     end_ns, bits = scenario.longest.ns, 8 * setting.most_buffer_bytes
     times = {end_ns, *(change.at_ns for change in setting.changes)}
-    return max(Departures(setting.line).leave(at, bits) - at for at in times)
+    return max(Departures(setting.link).leave(at, bits) - at for at in times)
 
 
 def drain_ns(scenario: Scenario, trial: PlannedTrial) -> int:

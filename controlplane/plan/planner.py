@@ -183,16 +183,12 @@ def _check_setting(
     if setting.most_buffer_bytes > capabilities.max_buffer_bytes:
         raise ConfigError(
             f"{where}: a buffer of {Size(setting.most_buffer_bytes)} is more than target "
-            f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
+            f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)}); write a smaller "
+            "one, or, where it is of BDPs, a lower rate"
         )
     for refusal in refusals(setting, capabilities):
         raise ConfigError(f"{where}: {refusal}")
     _check_slowness(where, scenario, setting)
-    if setting.kernel and not capabilities.isolated:
-        raise ConfigError(
-            f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
-            "machine's own; remove `kernel`, or use a testbed of target virtual"
-        )
     if scenario.most_flows > capabilities.flows:
         raise ConfigError(
             f"{where}: {scenario.most_flows} flows, but the flow table has "

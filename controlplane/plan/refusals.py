@@ -23,9 +23,10 @@ def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> It
         value, where = getattr(asked, name), f"{key}.{name}"
         if value is None or value == field.default:
             continue
-        for needs in field.metadata:
-            possible = can.lane.get(name, False)
-            if isinstance(needs, Needs) and not _is_met(possible, value, can):
+        for needs in (each for each in field.metadata if isinstance(each, Needs)):
+            of_lane = can.lane.get(name, False)
+            possible = getattr(can, needs.capability) if needs.capability else of_lane
+            if not _is_met(possible, value, can):
                 text = " or ".join(possible) if isinstance(possible, tuple) else possible or ""
                 yield needs.refusal.format(key=where, value=_shown(value), can=text, of=can)
         if isinstance(value, BaseModel):

@@ -47,7 +47,7 @@ def scenario_settings(scenario: Scenario) -> list[Setting]:
     label, times = Counter(setting.label for setting in settings).most_common(1)[0]
     if times > 1:
         raise ConfigError(
-            f"{scenario.name}: sweep.bottleneck: two settings would be called {label}; write "
+            f"{scenario.name}: sweep: two settings would be called {label}; write "
             "values that differ in letters, digits, `.`, `_` or `-`"
         )
     return settings
@@ -132,11 +132,10 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
 
 
 def _label(key: str, value: Any) -> str:
-    """A value as a part of the setting's label; of another key, with its name."""
+    """A value as a part of the setting's label; of a key that is swept by its path, with that."""
     if key in LABELS:
         return LABELS[key](value)
-    name = key.removeprefix("bottleneck.").removeprefix("strategies.")
-    return file_label(f"{name}{written(value)}")
+    return file_label(f"{key.partition('.')[2]}{written(value)}")
 
 
 def _limit(bottleneck: Bottleneck, size: int) -> Limit:

@@ -95,7 +95,7 @@ class Evidence:
                 applied.overhead_bytes,
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
-                applied.line,
+                applied.link,
             ),
             _depth(applied, capabilities),
         )

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.line import Departures, Line
+from ..contract.link import Departures, Link
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import Ints
 from .streams import FlowStreams
@@ -277,7 +277,7 @@ class SeveralDepths:
             self._together.examine(batch)
 
     def _begun(self, batch: PostcardBatch) -> Ints:
-        """When each packet's first bit left: at its arrival, or when the line became free."""
+        """When each packet's first bit left: at its arrival, or when the link became free."""
         out = np.flatnonzero(~batch.dropped)
         gone = batch.dequeue_ns.copy()
         if len(out):
@@ -372,7 +372,7 @@ class LinkBusy:
         overhead_bytes: Bytes counted for each packet besides the frame.
         slot_bytes: Length that every packet counts with; 0: its own.
         tolerance_ns: How far a departure may be off; EXACT_NS where it is scheduled.
-        line: What it carries over time; None, or one that is constant: the applied rate. Where it
+        link: What it carries over time; None, or one that is constant: the applied rate. Where it
             changes, departures are reckoned one after the other, and none may be off at all.
     """
 
@@ -382,7 +382,7 @@ class LinkBusy:
         overhead_bytes: int,
         slot_bytes: int = 0,
         tolerance_ns: int = EXACT_NS,
-        line: Line | None = None,
+        link: Link | None = None,
     ) -> None:
         self._rate = rate_bps
         self._overhead = overhead_bytes
@@ -390,7 +390,7 @@ class LinkBusy:
         self._tolerance_ns = tolerance_ns
         self._due = self._after_previous if self.is_exact else self._by_schedule
         self._last: int | None = None
-        self._departures = None if line is None or line.is_constant else Departures(line)
+        self._departures = None if link is None or link.is_constant else Departures(link)
         self.checked = 0
         self.wrong = 0
         self.worst_ns = 0
@@ -409,7 +409,7 @@ class LinkBusy:
         length = np.full(len(dequeue), self._slot) if self._slot else batch.packet_bytes[out]
         if self._departures is not None:
             bits = (length + self._overhead) * 8
-            deviation = dequeue - self._by_line(self._departures, enqueue, bits)
+            deviation = dequeue - self._by_link(self._departures, enqueue, bits)
             wrong = deviation != 0
         else:
             takes = (length + self._overhead) * 8 * NS // self._rate
@@ -420,7 +420,7 @@ class LinkBusy:
         self.worst_ns = max(self.worst_ns, int(np.max(np.abs(deviation))))
 
     @staticmethod
-    def _by_line(departures: Departures, enqueue: Ints, bits: Ints) -> Ints:
+    def _by_link(departures: Departures, enqueue: Ints, bits: Ints) -> Ints:
         pairs = zip(enqueue.tolist(), bits.tolist(), strict=True)
         return np.fromiter((departures.leave(*each) for each in pairs), np.int64, len(bits))
 

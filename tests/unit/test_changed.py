@@ -18,7 +18,7 @@ SEARCH = "tests/unit/analysis/nash/test_search.py"
 @pytest.mark.parametrize(
     ("changed", "runs", "spares"),
     [
-        ("analysis/nash/line.py", SEARCH, RUNNER),  # which is two rooms away
+        ("analysis/nash/game_slice.py", SEARCH, RUNNER),  # which is two rooms away
         ("analysis/figures/by_mix.py", FIGURES, SEARCH),
         ("analysis/figures/by_mix.py", REPORT, CLI),  # a border crossed, and two
         ("controlplane/validity/gates.py", GATES, CLI),

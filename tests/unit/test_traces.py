@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 from nashbed.controlplane.config.trace import read_trace
-from nashbed.controlplane.contract.line import line_of_trace
+from nashbed.controlplane.contract.link import link_of_trace
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
 FOLDER = Path(__file__).parents[2] / "configs" / "traces"
@@ -37,7 +37,7 @@ def test_every_trace_is_made_by_its_model(models: ModuleType) -> None:
 def test_they_carry_what_the_readme_says(name: str, length_s: int, mean_mbps: float) -> None:
     trace = read_trace(FOLDER / name, repeat=True)
     trace = trace.model_copy(update={"opportunity_bytes": PACKET_BYTES})
-    carried = line_of_trace(10**6, trace).capacity_bits(0, length_s * 10**9)
+    carried = link_of_trace(10**6, trace).capacity_bits(0, length_s * 10**9)
     assert trace.period_ns == length_s * 10**9
     assert carried / length_s / 1e6 == pytest.approx(mean_mbps, abs=0.05)
     assert f"| {length_s} s | {mean_mbps} Mbit/s |" in (FOLDER / "README.md").read_text()

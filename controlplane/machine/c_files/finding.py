@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ...config import Loaded
 from ...contract.c_files import SUFFIX, CFile, stem
-from ...contract.disciplines import Choice, did_you_mean
-from ...contract.errors import ConfigError, HostError
+from ...contract.disciplines import Choice
+from ...contract.errors import ConfigError, HostError, did_you_mean
 from ...contract.scenario import Scenario, combinations, varied
 from ...contract.strategy import CcaInFile
 from ...contract.testbed import Testbed
@@ -158,7 +158,7 @@ def check_strategies(
 
 
 def _problem(strategy: str, available: Sequence[str], loadable: bool) -> str:
-    has = f"available: {', '.join(available)}"
+    has = f"available: {', '.join(dict.fromkeys((*available, *SHIPPED_CCAS)))}"
     if strategy in KNOWN and not loadable:
         return f"the guests' kernel has no {strategy!r} ({has})"
     if strategy in KNOWN:

@@ -89,7 +89,7 @@ def bmv2_capabilities() -> Capabilities:
         lane=PLAIN_LANE,
         max_rate_bps=MAX_PPS * 8 * PACKET_BYTES,
         max_buffer_bytes=MAX_BUFFER_BYTES,
-        without_queues=": each priority queue of simple_switch has a rate of its own",
+        without_queues="each priority queue of simple_switch has a rate of its own",
         clock_step_ns=CLOCK_STEP_NS,
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         verified_on="software: kernel TCP through simple_switch",

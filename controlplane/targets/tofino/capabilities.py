@@ -206,9 +206,7 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         },
         max_rate_bps=fastest // MEGABIT * MEGABIT,
         max_buffer_bytes=packets * PACKET_BYTES,
-        without_queues=""
-        if several
-        else ": several share the port's shaper; set capacity.lanes: 1",
+        without_queues="" if several else "several share the port's shaper; set capacity.lanes: 1",
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         queue_tolerance_bytes=None,
         in_queue_registers=False,

@@ -54,6 +54,8 @@ def test_a_mistake_names_its_key() -> None:
         nb.read_scenario(MINE | {"bottleneck": {"rate": "50 apples", "buffer": "2bdp"}})
     with pytest.raises(nb.ConfigError, match="no such scenario file"):
         nb.read_scenario("nosuch")
+    with pytest.raises(nb.ConfigError, match="no such scenario file; did you mean 'quickstart'"):
+        nb.read_scenario("quickstrat")
 
 
 def test_keys_have_other_values() -> None:

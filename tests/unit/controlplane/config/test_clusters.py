@@ -59,7 +59,10 @@ def test_a_cluster_has_one_kind(text: str, kind: str, encrypted: bool) -> None:
         ("local: {workers: 1}\nprivate_network: yes", "c:3: private_network: 'yes': input should"),
         (JOBS, "c:2: jobqueue: jobs reach this machine over the network; add the key tls, or"),
         (JOBS + "private_network: true", "c:2: jobqueue: without the key tls, name the private"),
-        ("jobqueue: {system: lfs}", "c:2: jobqueue.system: 'lfs' is unknown; write 'slurm', 'pbs'"),
+        (
+            "jobqueue: {system: lfs}",
+            "c:2: jobqueue.system: 'lfs' is unknown; did you mean 'lsf'? write",
+        ),
         (CONDOR + "}", "c:3: jobqueue: key 'disk' is missing; htcondor needs it, e"),
         (CONDOR + ", disk: 1GB, queue: q}", "c:3: jobqueue.queue: htcondor has none; remove it"),
         (TLS + JOBS.replace("}", ", disk: 1GB}"), "c:3: jobqueue.disk: slurm takes none; remove"),

@@ -15,6 +15,7 @@ from nashbed.controlplane.config import (
 )
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.c_files.finding import check_strategies
+from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
 
@@ -167,7 +168,7 @@ def message(text: str) -> str:
         (
             "strategies: [cubic, bbr]",
             "strategies: [CUBIC, bbr]",
-            "s.yaml:6: strategies[0]: 'CUBIC' is not allowed; write cubic, or what matches ",
+            "s.yaml:6: strategies[0]: 'CUBIC' is not allowed; write cubic",
         ),
         (
             "strategies: [cubic, bbr]",
@@ -182,7 +183,8 @@ def message(text: str) -> str:
         (
             "sweep: {mixes: [0, 1, 3]}",
             "sweep: {mixes: {pairs: firs}}",
-            "s.yaml:10: sweep.mixes.pairs: 'firs' is unknown; write 'all' or 'first'",
+            "s.yaml:10: sweep.mixes.pairs: 'firs' is unknown; did you mean 'first'? "
+            "write 'all', 'first' or a list",
         ),
         (
             "start_jitter: 50ms",
@@ -260,6 +262,38 @@ def message(text: str) -> str:
         ),
         ("name: small", "name: [1", "s.yaml:2: not YAML: expected ',' or ']', but got ':'"),
         ("name: small", "name: &a small\nx: *a", "s.yaml:2: x: unknown key; allowed here: "),
+        (
+            "duration: 400ms",
+            "duration: {until: setled}",
+            "s.yaml:7: duration.until: 'setled' is unknown; write 'settled'",
+        ),
+        (
+            "[0, 1, 3]",
+            "al",
+            "s.yaml:10: sweep.mixes: 'al' is unknown; did you mean 'all'? write 'all', "
+            "{pairs: ...}, {harm_to: ...} or a list",
+        ),
+        (
+            "[0, 1, 3]",
+            "3",
+            "s.yaml:10: sweep.mixes: 3 is not allowed here; write 'all', {pairs: ...}, ",
+        ),
+        (
+            "[0, 1, 3]",
+            "[a]",
+            "s.yaml:10: sweep.mixes[0]: 'a' is unknown; write a whole number, a list or keys and",
+        ),
+        (
+            "{mixes: [0, 1, 3]}",
+            "{rtt: [10ms]}",
+            "s.yaml:10: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: buffer, ",
+        ),
+        (
+            "buffer: 2bdp",
+            "buffer: 2bdp, shared_buffer: dt",
+            "s.yaml:3: bottleneck.shared_buffer: 'dt' is unknown; did you mean "
+            "'dynamic_threshold'? ",
+        ),
         (
             "[cubic, bbr]",
             "[cubic, cubic]",
@@ -350,11 +384,11 @@ def test_ccas() -> None:
     check_strategies(("cubic", "bbr"), "s.yaml", ("reno", "cubic", "bbr"))
     with pytest.raises(ConfigError) as caught:
         check_strategies(("cubicc", "vegas"), "s.yaml", ("reno", "cubic"))
+    has = f"available: reno, cubic, {', '.join(SHIPPED_CCAS)}"
     assert caught.value.message.splitlines() == [
         "s.yaml: strategies: 'cubicc' is not a known congestion control; did you mean 'cubic'? "
-        "(available: reno, cubic)",
-        "s.yaml: strategies: this kernel has no 'vegas'; try `modprobe tcp_vegas` "
-        "(available: reno, cubic)",
+        f"({has})",
+        f"s.yaml: strategies: this kernel has no 'vegas'; try `modprobe tcp_vegas` ({has})",
     ]
 
 

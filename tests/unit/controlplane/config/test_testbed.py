@@ -50,7 +50,7 @@ def test_each_target_has_a_section_of_its_own() -> None:
         ("bmv2", "switch: {thrift_port: 0}", VETHS, "t:3: switch.thrift_port: 0: input should be"),
         ("bmv2", "switch: {log_level: x}", VETHS, "t:3: switch.log_level: 'x' is unknown; write"),
         ("bmv2", "switch: {thriftport: 1}", VETHS, "t:3: switch.thriftport: unknown key; did you"),
-        ("bmv2", "switch: 3", VETHS, "t:3: switch: 3 is not allowed here; write keys and values"),
+        ("bmv2", "switch: 3", VETHS, "t:3: switch: 3 is not allowed here; write {program: ...}"),
         ("tofino", "switch: {grpc: lab:1}", NICS, "t:3: switch: key 'ports' is missing; add it"),
         ("tofino", TOFINO.replace("3,", "2,"), NICS, "t:3: switch.ports: senders, receivers and"),
         ("tofino", TOFINO.replace("3,", "130,"), NICS, "t:3: switch.ports.telemetry: must be in"),

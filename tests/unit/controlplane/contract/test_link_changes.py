@@ -39,7 +39,7 @@ def test_states_by_hand() -> None:
     assert setting.most_rate_bps == 10**8
     assert setting.is_scheduled
     applied = setting.applied()
-    bits = applied.line.capacity_bits(0, 100 * S)
+    bits = applied.link.capacity_bits(0, 100 * S)
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
 
@@ -133,7 +133,7 @@ def test_traces_are_read(tmp_path: Any) -> None:
     ):
         text = TEXT.format(link=link, duration="10s", more="")
         (setting,) = scenario_settings(parse_scenario(text, str(tmp_path / "x.yaml")).model)
-        line = setting.applied().line
+        line = setting.applied().link
         assert (line.opportunities_ns, line.steps, line.period_ns) == expected
         if line.opportunities_ns:
             assert line.opportunity_bits == 8 * 1514

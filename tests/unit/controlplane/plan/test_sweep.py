@@ -261,3 +261,38 @@ def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
         ("changes.random_loss1pct-b2bdp", 10**7),
         ("changes.random_loss2pct-b2bdp", 2 * 10**7),
     }
+
+
+def test_any_key_of_the_paths_is_swept(testbed: Testbed) -> None:
+    """Of every group, or of one; the trial's own path has it, and the setting its range of RTTs."""
+    group = "  - {name: other, count: 1, base_rtt: 20ms, return: {delay: 4ms}}"
+    text = SCENARIO.replace("strategies:", f"{group}\nstrategies:")
+    swept = (
+        "sweep: {flows: {jitter: [{uniform: 1ms}, {uniform: 2ms}], 1.return.delay: [5ms]}, mixes"
+    )
+    text = text.replace("sweep: {mixes", swept).replace("[0, 1, 3]", "[[0, 0]]")
+    trials = plan_of(parse_scenario(text, "s.yaml").model, testbed).trials
+    scenario = parse_scenario(text, "s.yaml").model
+    found = {
+        trial.setting.label: [
+            (delay.reverse_ns, max(delay.forward["jitter"]["points_ns"]))
+            for delay in make_attempt(scenario, trial, 0, 0, Path("/nowhere")).program().delays
+        ]
+        for trial in trials
+    }
+    assert found == {
+        f"jitteruniform{ms}ms-1.return.delay5ms-b2bdp": [
+            (5 * 10**6, ms * 10**6),
+            (5 * 10**6, ms * 10**6),
+        ]
+        for ms in (1, 2)
+    }
+    assert [trial.setting.rtt_range_ns for trial in trials] == [
+        (10**7, 2 * 10**7 + ms * 10**6) for ms in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize("key", ["count", "base_rtt", "name", "jiter"])
+def test_only_paths_of_flows_are_swept(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"sweep\.flows\.{key}: write a key of the flow groups'"):
+        parse_scenario(SCENARIO.replace("{mixes", f"{{flows: {{{key}: [1]}}, mixes"), "s.yaml")

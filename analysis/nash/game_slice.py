@@ -1,8 +1,8 @@
-"""A line through a game: one group's flows of two strategies A and B, everything else fixed.
+"""A slice through a game: one group's flows of two strategies A and B, everything else fixed.
 
 Position p is the number of B flows, 0 to N. The gain of edge p is what an A flow of position p
-gets by switching, U_B(p+1) - U_A(p); it is +inf left of the line (edge -1) and -inf right of it
-(edge N). Position p is an equilibrium of the line if gain(p-1) >= 0 >= gain(p). Between an edge
+gets by switching, U_B(p+1) - U_A(p); it is +inf left of the slice (edge -1) and -inf right of it
+(edge N). Position p is an equilibrium of the slice if gain(p-1) >= 0 >= gain(p). Between an edge
 with gain >= 0 and one further right with gain <= 0 there is therefore always one, in whatever
 game, and halving finds it: at most 2 ceil(log2(N+1)) positions are measured.
 
@@ -27,15 +27,15 @@ Steps = Generator[list[State], None, int | None]
 """Yields states to be measured; returns the equilibrium's position, or None if holes hide it."""
 
 STRIDE = 50
-"""The first step from a hint is a STRIDE-th of the line: what the fluid model is off by."""
+"""The first step from a hint is a STRIDE-th of the slice: what the fluid model is off by."""
 
 TRUST = 2
 """Guesses are followed for TRUST ceil(log2(N+1)) measurements; then bisection takes over."""
 
 
 @dataclass
-class Line:
-    """The measured part of a line.
+class GameSlice:
+    """The measured part of a slice.
 
     Attributes:
         length: Flows N; positions are 0 to N.
@@ -77,7 +77,7 @@ class Line:
         return self.gain(edge) is None and not (self.dead(edge) or self.dead(edge + 1))
 
     def settled(self, position: int) -> bool:
-        """Whether a position is known to be an equilibrium of the line."""
+        """Whether a position is known to be an equilibrium of the slice."""
         before, after = self.gain(position - 1), self.gain(position)
         return before is not None and after is not None and before >= 0 >= after
 
@@ -106,7 +106,7 @@ class Line:
 
 @dataclass
 class Hints:
-    """Expected equilibria of a line, and how far the search trusts guesses.
+    """Expected equilibria of a slice, and how far the search trusts guesses.
 
     Attributes:
         hints: Positions where an equilibrium is expected, best first; they are used up.
@@ -118,11 +118,11 @@ class Hints:
     guess: bool = True
     anchor: int | None = None
 
-    def next_hint(self, line: Line, low: int, high: int) -> int | None:
+    def next_hint(self, part: GameSlice, low: int, high: int) -> int | None:
         """The next hint strictly between two positions that is not known yet."""
         while self.hints:
             position = self.hints.popleft()
-            if 0 <= position <= line.length and line.known(position):
+            if 0 <= position <= part.length and part.known(position):
                 self.anchor = position
             elif low < position < high:
                 self.anchor = position
@@ -130,11 +130,11 @@ class Hints:
         return None
 
 
-def settle(line: Line, guide: Hints) -> Steps:
-    """Find an equilibrium of a line.
+def settle(part: GameSlice, guide: Hints) -> Steps:
+    """Find an equilibrium of a slice.
 
     Args:
-        line: What is known, changing as positions are measured.
+        part: What is known, changing as positions are measured.
         guide: Hints, and how far to trust guesses.
 
     Yields:
@@ -144,40 +144,40 @@ def settle(line: Line, guide: Hints) -> Steps:
         The equilibrium's position; None if dead positions hide every one.
     """
     while True:
-        bracket = _best_bracket(line)
+        bracket = _best_bracket(part)
         if bracket is None:
             return None
         low, high = bracket
         if high - low == 1:
             return high
-        yield [line.at(p) for p in _next_positions(line, guide, low, high)]
+        yield [part.at(p) for p in _next_positions(part, guide, low, high)]
 
 
-def _best_bracket(line: Line) -> tuple[int, int] | None:
+def _best_bracket(part: GameSlice) -> tuple[int, int] | None:
     """The narrowest bracket that is done or can be narrowed."""
-    for low, high in line.brackets():
-        if high - low == 1 or any(line.open(edge) for edge in range(low + 1, high)):
+    for low, high in part.brackets():
+        if high - low == 1 or any(part.open(edge) for edge in range(low + 1, high)):
             return low, high
     return None
 
 
-def _next_positions(line: Line, guide: Hints, low: int, high: int) -> list[int]:
-    if guide.guess and line.tried < TRUST * math.ceil(math.log2(line.length + 1)):
-        left, right = _leads(line, low, high)
-        position = _guess(line, guide, left, right, (low, high))
-        if position is not None and 0 < position < line.length:
+def _next_positions(part: GameSlice, guide: Hints, low: int, high: int) -> list[int]:
+    if guide.guess and part.tried < TRUST * math.ceil(math.log2(part.length + 1)):
+        left, right = _leads(part, low, high)
+        position = _guess(part, guide, left, right, (low, high))
+        if position is not None and 0 < position < part.length:
             return [position]
         if position is not None:  # a corner has no lead: only its edge decides
-            return _edge(line, low, high, min(position, line.length - 1))
+            return _edge(part, low, high, min(position, part.length - 1))
         if left is not None:
-            return _edge(line, low, high, left)
-        return _edge(line, low, high, low + 1 if right is not None else (low + high) // 2)
-    return _edge(line, low, high, (low + high) // 2)
+            return _edge(part, low, high, left)
+        return _edge(part, low, high, low + 1 if right is not None else (low + high) // 2)
+    return _edge(part, low, high, (low + high) // 2)
 
 
-def _leads(line: Line, low: int, high: int) -> tuple[int | None, int | None]:
+def _leads(part: GameSlice, low: int, high: int) -> tuple[int | None, int | None]:
     """The last position where B leads, and the first one after it where it does not."""
-    leads = {p: line.lead(p) for p in range(low + 1, high + 1)}
+    leads = {p: part.lead(p) for p in range(low + 1, high + 1)}
     known = {p: lead for p, lead in leads.items() if lead is not None}
     left = max((p for p, lead in known.items() if lead > 0), default=None)
     right = (p for p, lead in known.items() if lead <= 0 and (left is None or p > left))
@@ -185,7 +185,7 @@ def _leads(line: Line, low: int, high: int) -> tuple[int | None, int | None]:
 
 
 def _guess(
-    line: Line, guide: Hints, left: int | None, right: int | None, bracket: tuple[int, int]
+    part: GameSlice, guide: Hints, left: int | None, right: int | None, bracket: tuple[int, int]
 ) -> int | None:
     """A position worth measuring by itself; None where only an edge decides.
 
@@ -194,15 +194,15 @@ def _guess(
     low, high = bracket
     start = low if left is None else left
     end = high + 1 if right is None else right
-    position = guide.next_hint(line, start, end)
+    position = guide.next_hint(part, start, end)
     if position is None:
-        position = _step(line, guide, (left, right), (start, end))
-    usable = start < position < end and not line.known(position)
+        position = _step(part, guide, (left, right), (start, end))
+    usable = start < position < end and not part.known(position)
     return position if usable else None
 
 
 def _step(
-    line: Line, guide: Hints, leads: tuple[int | None, int | None], span: tuple[int, int]
+    part: GameSlice, guide: Hints, leads: tuple[int | None, int | None], span: tuple[int, int]
 ) -> int:
     """Halfway between the ends; from a hint, a growing step away from the known lead."""
     left, right = leads
@@ -210,7 +210,7 @@ def _step(
     middle = (start + end) // 2
     if guide.anchor is None or (left is None) == (right is None):
         return middle
-    step = first_step(line.length)
+    step = first_step(part.length)
     if left is not None:
         place = left + step + max(0, left - guide.anchor)
         return place if place < end else middle
@@ -223,8 +223,8 @@ def first_step(length: int) -> int:
     return max(1, round(length / STRIDE))
 
 
-def _edge(line: Line, low: int, high: int, target: int) -> list[int]:
+def _edge(part: GameSlice, low: int, high: int, target: int) -> list[int]:
     """The unknown positions of the open edge nearest to a position."""
-    edges = (edge for edge in range(low + 1, high) if line.open(edge))
+    edges = (edge for edge in range(low + 1, high) if part.open(edge))
     edge = min(edges, key=lambda e: (abs(e - target), e))
-    return [p for p in (edge, edge + 1) if line.look(p) is None]
+    return [p for p in (edge, edge + 1) if part.look(p) is None]

@@ -1,4 +1,4 @@
-"""A line over time: what it carries, and departures that equal the plain models."""
+"""A link over time: what it carries, and departures that equal the plain models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.line import Departures, Line, packed, unpacked
+from nashbed.controlplane.contract.link import Departures, Link, packed, unpacked
 from tests.model.schedules import Opportunities, Rates, times
 
 MS = 10**6
@@ -21,9 +21,9 @@ def test_departures_by_rates(
 ) -> None:
     rates = [data.draw(st.one_of(st.just(0), RATES)) for _ in steps[1:]] + [data.draw(RATES)]
     made = tuple(zip(times(steps), rates, strict=True))
-    line, plain = Departures(Line(base, made)), Rates(base, 1, 0, [(*each, 1) for each in made])
+    link, plain = Departures(Link(base, made)), Rates(base, 1, 0, [(*each, 1) for each in made])
     for now in times(gaps):
-        assert line.leave(now, 8 * 1514) == plain.depart(now, 8 * 1514)
+        assert link.leave(now, 8 * 1514) == plain.depart(now, 8 * 1514)
 
 
 @settings(max_examples=30)  # the model takes every opportunity one by one
@@ -31,36 +31,36 @@ def test_departures_by_rates(
 def test_departures_by_opportunities(gaps: list[int], steps: list[int], repeats: bool) -> None:
     at = (*times(steps), sum(steps) + 5)
     period = at[-1] if repeats else 0
-    line = Departures(Line(10**7, (), at, 8 * 1514, period))
+    link = Departures(Link(10**7, (), at, 8 * 1514, period))
     plain = Opportunities(0, at, 8 * 1514, period, 10**7)
     for now in times(gaps):
-        assert line.leave(now, 8 * 800) == plain.depart(now, 8 * 800)
+        assert link.leave(now, 8 * 800) == plain.depart(now, 8 * 800)
 
 
 def test_a_packet_on_its_way_at_t0() -> None:
     """1000 bytes at 1 Mbit/s, half of them before t0; 500 bytes with the second opportunity."""
-    line = Departures(Line(10**6, (), (5, 6), 8 * 300))
-    assert line.leave(-4 * MS, 8000) == 6
-    assert Departures(Line(10**6, ((0, 2 * 10**6),))).leave(-4 * MS, 8000) == 2 * MS
+    link = Departures(Link(10**6, (), (5, 6), 8 * 300))
+    assert link.leave(-4 * MS, 8000) == 6
+    assert Departures(Link(10**6, ((0, 2 * 10**6),))).leave(-4 * MS, 8000) == 2 * MS
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("link", "expected"),
     [
-        (Line(10**9), 30e6),
+        (Link(10**9), 30e6),
         # 10 ms at 1 Gbit/s, 5 ms down, 15 ms at 100 Mbit/s.
-        (Line(10**9, ((10 * MS, 0), (15 * MS, 10**8))), 10e6 + 1.5e6),
+        (Link(10**9, ((10 * MS, 0), (15 * MS, 10**8))), 10e6 + 1.5e6),
         # Periods of 8 ms, of which 3 at 1 Gbit/s and 5 at 100 Mbit/s; the fourth has 6 ms.
-        (Line(1, ((0, 10**9), (3 * MS, 10**8)), period_ns=8 * MS), 3 * 3.5e6 + 3.3e6),
+        (Link(1, ((0, 10**9), (3 * MS, 10**8)), period_ns=8 * MS), 3 * 3.5e6 + 3.3e6),
         # Opportunities at 4 and 8 ms of each 8: seven in 30 ms.
-        (Line(1, (), (4 * MS, 8 * MS), 12_112, 8 * MS), 7 * 12_112),
+        (Link(1, (), (4 * MS, 8 * MS), 12_112, 8 * MS), 7 * 12_112),
         # Those once, and then 22 ms at 1 Gbit/s.
-        (Line(10**9, (), (4 * MS, 8 * MS), 12_112), 2 * 12_112 + 22e6),
+        (Link(10**9, (), (4 * MS, 8 * MS), 12_112), 2 * 12_112 + 22e6),
     ],
 )
-def test_capacity(line: Line, expected: float) -> None:
-    assert line.capacity_bits(0, 30 * MS) == expected
-    halves = line.capacity_bits(0, 13 * MS), line.capacity_bits(13 * MS, 30 * MS)
+def test_capacity(link: Link, expected: float) -> None:
+    assert link.capacity_bits(0, 30 * MS) == expected
+    halves = link.capacity_bits(0, 13 * MS), link.capacity_bits(13 * MS, 30 * MS)
     assert sum(halves) == pytest.approx(expected)
 
 

@@ -1,6 +1,6 @@
-"""A line that changes: what it can carry between two times, and when a packet has left it.
+"""A link that changes: what it can carry between two times, and when a packet has left it.
 
-Times are nanoseconds after t0, at which a lane's schedule begins; before it the line has its base
+Times are nanoseconds after t0, at which a lane's schedule begins; before it the link has its base
 rate. The arithmetic is exact and the data plane's (hosts/dpdk/core/line_schedule.c).
 """
 
@@ -35,7 +35,7 @@ def unpacked(text: str) -> list[int]:
 
 
 class TraceProgram(ContractModel):
-    """A trace of what a line carries over time, as asked for and as applied.
+    """A trace of what a link carries over time, as asked for and as applied.
 
     Attributes:
         name: Name of its file.
@@ -67,8 +67,8 @@ class TraceProgram(ContractModel):
 
 
 @dataclass(frozen=True)
-class Line:
-    """A line over time: of rates that change, or of opportunities to send.
+class Link:
+    """A link over time: of rates that change, or of opportunities to send.
 
     Attributes:
         rate_bps: Its rate before t0, and after the last opportunity of a trace that ends.
@@ -141,13 +141,13 @@ class Line:
 
 @dataclass
 class Departures:
-    """When packets leave a line, one after the other in the order in which they are sent.
+    """When packets leave a link, one after the other in the order in which they are sent.
 
     Attributes:
-        line: The line.
+        link: The link.
     """
 
-    line: Line
+    link: Link
     _free: tuple[int, int] = field(default=(-(2**62), 0), init=False)
     _base: int = field(default=0, init=False)
     _passed: int = field(default=0, init=False)
@@ -156,21 +156,21 @@ class Departures:
         """When the last of a packet's bits has left.
 
         Args:
-            arrival_ns: When it came; the line may be busy or idle then.
+            arrival_ns: When it came; the link may be busy or idle then.
             bits: Of it and its overhead.
         """
         start = self._start(arrival_ns)
-        if self.line.opportunities_ns:
+        if self.link.opportunities_ns:
             self._free = self._by_opportunities(start, bits)
         else:
             self._free = self._by_rates(start, bits * NS_PER_S)
         return self._free[0]
 
     def _start(self, now: int) -> tuple[int, int]:
-        """The line is idle from a departure on; what comes as an opportunity does misses it."""
-        if now < self._free[0] or (now == self._free[0] and not self.line.opportunities_ns):
+        """The link is idle from a departure on; what comes as an opportunity does misses it."""
+        if now < self._free[0] or (now == self._free[0] and not self.link.opportunities_ns):
             return self._free
-        if self.line.opportunities_ns and now >= 0:
+        if self.link.opportunities_ns and now >= 0:
             self._miss_until(now)
         return now, 0
 
@@ -188,14 +188,14 @@ class Departures:
             if rate and (end is None or whole < end - at or (whole == end - at and not rest)):
                 return at + whole, rest
             if end is None:
-                raise ValueError("a line that stays down sends nothing more")
+                raise ValueError("a link that stays down sends nothing more")
             parts -= (end - at) * rate
             at = end
 
     def _state(self) -> tuple[int, int | None]:
         """The rate where the cursor is, and until when it holds."""
-        steps, period = self.line.steps, self.line.period_ns
-        rate = steps[self._passed - 1][1] if self._passed else self.line.rate_bps
+        steps, period = self.link.steps, self.link.period_ns
+        rate = steps[self._passed - 1][1] if self._passed else self.link.rate_bps
         if self._passed < len(steps):
             return rate, self._base + steps[self._passed][0]
         return rate, self._base + period if period else None
@@ -205,33 +205,33 @@ class Departures:
             end = self._state()[1]
             if end is None or end > at:
                 return
-            if self._passed == len(self.line.steps):
-                self._base += self.line.period_ns
+            if self._passed == len(self.link.steps):
+                self._base += self.link.period_ns
                 self._passed = 0
             self._passed += 1
 
     def _next(self) -> int | None:
-        times, period = self.line.opportunities_ns, self.line.period_ns
+        times, period = self.link.opportunities_ns, self.link.period_ns
         if self._passed < len(times):
             return self._base + times[self._passed]
         return self._base + period + times[0] if period else None
 
     def _use(self) -> None:
-        if self._passed == len(self.line.opportunities_ns):
-            self._base += self.line.period_ns
+        if self._passed == len(self.link.opportunities_ns):
+            self._base += self.link.period_ns
             self._passed = 0
         self._passed += 1
 
     def _by_opportunities(self, start: tuple[int, int], bits: int) -> tuple[int, int]:
         at, part = start
-        base, last = self.line.rate_bps, self.line.opportunities_ns[-1]
-        if at < 0 or (not self.line.period_ns and at > last):
+        base, last = self.link.rate_bps, self.link.opportunities_ns[-1]
+        if at < 0 or (not self.link.period_ns and at > last):
             whole, rest = divmod(bits * NS_PER_S + part, base)
             if at >= 0 or whole < -at or (whole == -at and not rest):
                 return at + whole, rest
             left = bits * NS_PER_S + part + at * base
             at, part, bits = 0, 0, -(-left // NS_PER_S)
-        every = self.line.opportunity_bits
+        every = self.link.opportunity_bits
         left = every - part if part else 0
         while left < bits:
             bits -= left
@@ -244,8 +244,8 @@ class Departures:
         return at, 0 if left == bits else every - (left - bits)
 
 
-def line_of_trace(rate_bps: int, trace: TraceProgram) -> Line:
-    """The line of a trace.
+def link_of_trace(rate_bps: int, trace: TraceProgram) -> Link:
+    """The link of a trace.
 
     Args:
         rate_bps: Its rate before t0.
@@ -254,6 +254,6 @@ def line_of_trace(rate_bps: int, trace: TraceProgram) -> Line:
     times = trace.times_ns
     if trace.form == "rates":
         steps = tuple(zip(times, trace.rates_bps, strict=True))
-        return Line(rate_bps, steps, period_ns=trace.period_ns)
+        return Link(rate_bps, steps, period_ns=trace.period_ns)
     bits = 8 * trace.opportunity_bytes
-    return Line(rate_bps, (), tuple(times), bits, trace.period_ns)
+    return Link(rate_bps, (), tuple(times), bits, trace.period_ns)

@@ -30,7 +30,7 @@ KernelRelease = Annotated[
 """The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
 
 
-class Place(ContractModel):
+class SettingSelection(ContractModel):
     """Selects settings: those that have every value given here.
 
     Attributes:
