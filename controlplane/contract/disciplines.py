@@ -70,8 +70,9 @@ class Parameters(ContractModel):
     def _check(self) -> Self:
         for key, value in self:
             if isinstance(value, Duration | Size):
-                info = type(self).model_fields[key]
-                least, most = (type(value)(int(n)) for n in bounds_of(type(value), info))
+                kind: Any = type(value)
+                bounds = bounds_of(kind, type(self).model_fields[key])
+                least, most = (kind(int(bound)) for bound in bounds)
                 if not least <= value <= most:
                     raise ValueError(f"{key}: {value} is out of range; write {least} to {most}")
             if isinstance(value, Share) and not 0 < value.ppb <= 10**9:

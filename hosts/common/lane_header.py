@@ -144,7 +144,7 @@ def parameters(lane: dict[str, Any]) -> Iterator[str]:
 def parameter(name: str, held: str, field: dict[str, Any]) -> str:
     """A parameter as a row of its table."""
     member = f"offsetof(struct {name}_config, {held}{field['member']})"
-    numbers = f"{field['first']}, {field['min']}, {field['max']}"
+    numbers = f"{json.dumps(field['first'])}, {field['min']}, {field['max']}"
     start = f'"{field["name"]}", AQM_{field["kind"].upper()}'
     return f'\t{{{start}, {member}, {numbers},\n\t "{field["about"]}"}},'
 

@@ -90,7 +90,7 @@ def _parameter(name: str, info: FieldInfo) -> JsonObject:
     none = kind(0) if issubclass(kind, Quantity) else 0
     member, first = machine_parameter(name, none if info.default is None else info.default)
     bounds = {"min": least, "max": most}
-    return {"name": name, "member": member, "kind": KIND_NAMES[kind], "first": +first, **bounds}
+    return {"name": name, "member": member, "kind": KIND_NAMES[kind], "first": first, **bounds}
 
 
 def _structure(name: str, model: type[BaseModel]) -> str:
