@@ -309,7 +309,7 @@ shim_config_schedule(struct lane_config *config, struct line_state *states, uint
 void
 shim_config_policer(struct lane_config *config, uint64_t rate_bps, uint64_t burst_bytes)
 {
-	config->policer = (struct policer_config){rate_bps, burst_bytes};
+	config->policer = (struct policer_config){.rate_bps = rate_bps, .burst_bytes = burst_bytes};
 }
 
 void
