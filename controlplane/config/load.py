@@ -16,7 +16,7 @@ from pydantic import AliasChoices, BaseModel, ValidationError
 from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.functions import load_function
-from ..contract.model import ContractModel, JsonObject
+from ..contract.model import WRITTEN, ContractModel, JsonObject
 from ..contract.scenario import Scenario
 from ..contract.sweep import UserUtility
 from ..contract.testbed import Testbed
@@ -149,7 +149,7 @@ def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
     if not isinstance(source.data, dict):
         raise ConfigError(f"{name}:1: must be a mapping of keys; see docs/how-to/scenario.md")
     try:
-        loaded = Loaded(model.model_validate(source.data), text, name)
+        loaded = Loaded(model.model_validate(source.data, context=WRITTEN), text, name)
     except ValidationError as error:
         _refuse_another_kind(source.data, name, model)
         raise to_config_error(error, source, _schema(model)) from error

@@ -21,11 +21,12 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
 from .c_files import SUFFIX, name_problem
 from .errors import did_you_mean
-from .model import ELSEWHERE, ContractModel, JsonObject, Needs
+from .model import ELSEWHERE, ContractModel, InC, JsonObject, Needs, Number, limits
 from .units import Buffer, Duration, Quantity, Share, Size
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
@@ -33,8 +34,12 @@ Value = bool | int | float | str
 """A parameter's value, as a data plane is told it; of a user's own also as it was written."""
 Parameter = Value | tuple[int, ...] | tuple[Buffer, ...]
 """The same, or a number of bytes for each of several queues, before and after it is resolved."""
-SHORTEST, LONGEST = Duration(1000), Duration(10_000_000_000)
-SMALLEST, LARGEST = Size(1), Size(2**31 - 1)
+BOUNDS: dict[type, tuple[Number, Number]] = {
+    Duration: (1000, 10_000_000_000),
+    Size: (1, 2_000_000_000),
+    Share: (1e-9, 1),
+}
+"""Kind of a parameter -> the least and the highest one, as a data plane has it."""
 
 
 class Parameters(ContractModel):
@@ -64,13 +69,20 @@ class Parameters(ContractModel):
     @model_validator(mode="after")
     def _check(self) -> Self:
         for key, value in self:
-            if isinstance(value, Duration) and not SHORTEST <= value <= LONGEST:
-                raise ValueError(f"{key}: {value} is out of range; write {SHORTEST} to {LONGEST}")
-            if isinstance(value, Size) and not SMALLEST <= value <= LARGEST:
-                raise ValueError(f"{key}: {value} is out of range; write 1B to 2GB")
+            if isinstance(value, Duration | Size):
+                kind: Any = type(value)
+                bounds = bounds_of(kind, type(self).model_fields[key])
+                least, most = (kind(int(bound)) for bound in bounds)
+                if not least <= value <= most:
+                    raise ValueError(f"{key}: {value} is out of range; write {least} to {most}")
             if isinstance(value, Share) and not 0 < value.ppb <= 10**9:
                 raise ValueError(f"{key}: {value} is out of range; write more than 0% to 100%")
         return self
+
+
+def bounds_of(kind: type, info: FieldInfo) -> tuple[Number, Number]:
+    """The least and the highest value of a parameter, as a data plane has it."""
+    return limits(info, *BOUNDS.get(kind, (0, 1)))
 
 
 class DropTail(Parameters):
@@ -98,9 +110,9 @@ class Red(Parameters):
         min: The average queue at which packets begin to be dropped or marked; left out: a third
             of `max`.
         max: That at which the probability is `probability`; left out: a quarter of the buffer.
-        probability: The largest probability between `min` and `max`.
         avpkt: The usual packet, with which time is counted while the queue is empty.
         burst: How many such packets the average lets pass; left out: (2 min + max) / (3 avpkt).
+        probability: The largest probability between `min` and `max`.
         ecn: Packets that understand ECN are marked instead of dropped.
         harddrop: Above `max` they are dropped all the same.
         gentle: From `max` to twice `max` the probability rises to 1, instead of at once (Floyd
@@ -110,9 +122,9 @@ class Red(Parameters):
     TITLE: ClassVar[str] = "RED"
     min: Size | None = None
     max: Size | None = None
-    probability: Share = Share(20_000_000)
     avpkt: Size = Size(1000)
-    burst: Annotated[int, Field(strict=True, ge=1, le=10**6)] | None = None
+    burst: Annotated[int | None, Field(strict=True, ge=1, le=10**6)] = None
+    probability: Share = Share(20_000_000)
     ecn: bool = False
     harddrop: bool = False
     gentle: bool = False
@@ -144,7 +156,10 @@ class Codel(Parameters):
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        _check_target(self.target, self.interval)
+        if self.target >= self.interval:
+            raise ValueError(
+                f"target: {self.target} is not below interval ({self.interval}); make it smaller"
+            )
         return self
 
 
@@ -169,33 +184,21 @@ class Pie(Parameters):
     bytemode: bool = False
 
 
-class FqCodel(Parameters):
+class FqCodel(Codel):
     """A queue with CoDel for each flow, served in turns, new flows first (RFC 8290).
 
     Attributes:
         flows: Queues into which flows are hashed.
         quantum: Bytes that a queue may send in its turn.
-        target: As CoDel's.
-        interval: As CoDel's.
-        ce_threshold: As CoDel's.
-        ecn: As CoDel's.
         drop_batch: The most packets that are dropped at once, of the longest queue, when the
             buffer is full.
     """
 
     TITLE: ClassVar[str] = "FQ-CoDel"
-    flows: Annotated[int, Field(strict=True, ge=1, le=65_536)] = 1024
-    quantum: Size = Size(1514)
-    target: Duration = Duration(5_000_000)
-    interval: Duration = Duration(100_000_000)
-    ce_threshold: Duration | None = None
     ecn: bool = True
+    flows: Annotated[int, Field(strict=True, ge=1, le=65_536)] = 1024
+    quantum: Annotated[Size, InC(least=256, most=2**20)] = Size(1514)
     drop_batch: Annotated[int, Field(strict=True, ge=1, le=65_536)] = 64
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        _check_target(self.target, self.interval)
-        return self
 
 
 class DualPi2(Parameters):
@@ -222,11 +225,6 @@ class DualPi2(Parameters):
     coupling_factor: Annotated[int, Field(strict=True, ge=1, le=255)] = 2
     classic_protection: Share = Share(100_000_000)
     drop_overload: bool = True
-
-
-def _check_target(target: Duration, interval: Duration) -> None:
-    if target >= interval:
-        raise ValueError(f"target: {target} is not below interval ({interval}); make it smaller")
 
 
 DISCIPLINES: dict[str, type[Parameters]] = {
@@ -278,6 +276,10 @@ class Choice(ContractModel):
     def _flat(self) -> JsonObject:
         file = {"file": self.file} if self.file else {}
         return {"name": self.name, **file, **dict(self.parameters)}
+
+    def as_message(self) -> JsonObject:
+        """The same."""
+        return self._flat()
 
     @property
     def label(self) -> str:
@@ -333,6 +335,7 @@ class Discipline(Choice):
 DROPTAIL = Discipline(name="droptail")
 DisciplineAsked = Annotated[
     Discipline | None,
+    InC(structure="aqm_setup"),
     Needs("the queue of target {of.target} is {can}, not {value} ({key}); " + ELSEWHERE),
 ]
 """A queue's discipline as asked for or as applied; None: drop-tail, which every target has."""

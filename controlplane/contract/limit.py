@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from .model import ELSEWHERE, ContractModel, Count, Needs
+from pydantic import Field
+
+from .model import ELSEWHERE, ContractModel, Needs
+from .shared import CONSTANTS
 from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 LimitCounts = Literal["system", "queue"]
+LimitValue = Annotated[int, Field(ge=1, le=CONSTANTS.limit_max)]
 LEAST_ACK_BYTES, MOST_ACK_BYTES = 14 + 20 + 20, 14 + 60 + 60
 """Frames without payload: headers without options, and with all of them."""
 
@@ -26,8 +30,8 @@ class Limit(ContractModel):
         Literal["bytes", "packets", "cells"],
         Needs("target {of.target} cannot limit in {value}"),
     ]
-    value: int
-    cell_bytes: int = 0
+    value: LimitValue
+    cell_bytes: Annotated[int, Field(ge=0, le=CONSTANTS.cell_bytes_max)] = 0
 
     @property
     def in_bytes(self) -> int:
@@ -46,9 +50,9 @@ class QueuedLine(ContractModel):
         overhead_bytes: Bytes counted for each packet besides the frame.
     """
 
-    rate_bps: Count
+    rate_bps: Annotated[int, Field(strict=True, ge=1, le=CONSTANTS.rate_bps_max)]
     limit: Limit
-    overhead_bytes: Count = 0
+    overhead_bytes: Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.overhead_bytes_max)] = 0
 
 
 class ReturnLine(QueuedLine):

@@ -5,21 +5,24 @@ Times in scenarios are after the common start t0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from .limit import Limit, QueuedLine
+from .limit import Limit, LimitValue, QueuedLine
 from .link import Link, TraceProgram, link_of_trace
 from .model import (
     ELSEWHERE,
+    UNTOLD,
     AliasedModel,
     ContractModel,
     FileModel,
-    JsonObject,
+    InC,
     Needs,
     Quantities,
 )
+from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, Size
 
 BURST_MAX = Size(2_000_000_000)
@@ -98,7 +101,42 @@ class Policer(Quantities):
     """
 
     rate: Rate
-    burst: Size
+    burst: Annotated[Size, InC(most=BURST_MAX.bytes)]
+
+
+AfterT0 = Annotated[int, Field(ge=0, le=2**61 - 1)]
+
+
+class LineState(ContractModel):
+    """The line from a time on, as a data plane is told it.
+
+    Attributes:
+        at_ns: The time, after t0.
+        rate_bps: Its rate; 0: an outage.
+        limit: The queue's hard limit, in the unit of the lane's.
+    """
+
+    at_ns: AfterT0
+    rate_bps: Annotated[int, Field(ge=0, le=CONSTANTS.rate_bps_max)]
+    limit: LimitValue
+
+
+class Schedule(ContractModel):
+    """What happens to a line after t0, as a data plane is told it: states, or opportunities.
+
+    Attributes:
+        states: In the order of their times.
+        opportunities: A file of times in ns, unsigned 64-bit numbers, little-endian, in order;
+            several may have the same time. In an answer, how many there are.
+        opportunity_bits: What each carries.
+        period_ns: Both begin anew after so long; 0: the last state stays, and after the last
+            opportunity the line has the rate that it had before t0.
+    """
+
+    states: Annotated[tuple[LineState, ...], Field(max_length=65_536)] = ()
+    opportunities: Annotated[str | int, InC(structure="opportunities")] = 0
+    opportunity_bits: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    period_ns: AfterT0 = 0
 
 
 class LinkState(ContractModel):
@@ -136,8 +174,8 @@ class ChangingLine(QueuedLine):
         policer: What is in front of the queue.
     """
 
-    changes: Annotated[tuple[LinkState, ...], _AT_TIMES, _IF_ANY] = ()
-    trace: Annotated[TraceProgram | None, _AT_TIMES, _IF_ANY] = None
+    changes: Annotated[tuple[LinkState, ...], UNTOLD, _AT_TIMES, _IF_ANY] = ()
+    trace: Annotated[TraceProgram | None, UNTOLD, _AT_TIMES, _IF_ANY] = None
     policer: Annotated[
         Policer | None,
         Needs(f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
@@ -166,25 +204,25 @@ class ChangingLine(QueuedLine):
         """The highest rate of a trial."""
         return self.link.most_bps if self.is_scheduled else self.rate_bps
 
-    def told_schedule(self, trace_file: str) -> JsonObject:
-        """What a data plane is told of what happens after t0.
+    def told_schedule(self, trace_file: str) -> Schedule:
+        """What happens after t0.
 
         Args:
             trace_file: Where it finds the times of a trace's opportunities.
         """
         if self.trace is None:
-            states = [(s.at_ns, s.rate_bps, s.limit.value) for s in self.changes]
-            return {"states": [_state(*each) for each in states]}
-        period = {"period_ns": self.trace.period_ns}
+            states = ((each.at_ns, each.rate_bps, each.limit.value) for each in self.changes)
+            return Schedule(states=_states(states))
+        period_ns = self.trace.period_ns
         if self.trace.form == "opportunities":
             bits = 8 * self.trace.opportunity_bytes
-            return {"opportunities": trace_file, "opportunity_bits": bits, **period}
-        pairs = zip(self.trace.times_ns, self.trace.rates_bps, strict=True)
-        return {"states": [_state(*pair, self.limit.value) for pair in pairs], **period}
+            return Schedule(opportunities=trace_file, opportunity_bits=bits, period_ns=period_ns)
+        rates, limit = zip(self.trace.times_ns, self.trace.rates_bps, strict=True), self.limit.value
+        return Schedule(states=_states((*each, limit) for each in rates), period_ns=period_ns)
 
 
-def _state(at_ns: int, rate_bps: int, limit: int) -> JsonObject:
-    return {"at_ns": at_ns, "rate_bps": rate_bps, "limit": limit}
+def _states(states: Iterable[tuple[int, int, int]]) -> tuple[LineState, ...]:
+    return tuple(LineState(at_ns=at, rate_bps=bps, limit=limit) for at, bps, limit in states)
 
 
 def losses_of(changes: tuple[LinkChange, ...]) -> tuple[tuple[int, int], ...]:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -12,9 +12,11 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    ValidationInfo,
     model_serializer,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from .units import Quantity, base_units
 
@@ -26,6 +28,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 """A whole number of 0 or more."""
+
+WRITTEN: Final = {"written": True}
+"""The context of validation of what a person wrote."""
 
 ELSEWHERE = "use a testbed of target dpdk or virtual"
 
@@ -83,6 +88,52 @@ def formerly(old: str, new: str, default: Any = None) -> Any:
     return Field(default, validation_alias=AliasChoices(new, old))
 
 
+@dataclass(frozen=True)
+class InC:
+    """Stands in the annotation of a field of a lane: what becomes of it in the data plane's C.
+
+    Attributes:
+        is_told: Whether a data plane is told it at all.
+        structure: The structure, where C reads and prints it by code of its own.
+        least: Least value, of a quantity in its base unit; 0: its type's.
+        most: Highest value likewise, for the sake of C's arithmetic; 0: its type's.
+    """
+
+    is_told: bool = True
+    structure: str = ""
+    least: int = 0
+    most: int = 0
+
+
+UNTOLD = InC(is_told=False)
+
+
+def in_c(info: FieldInfo) -> InC:
+    """What a field's annotation says of C."""
+    return next((each for each in info.metadata if isinstance(each, InC)), InC())
+
+
+def limits(info: FieldInfo, least: Number, most: Number) -> tuple[Number, Number]:
+    """The least and the highest value of a field, those that are given where it says none."""
+    for each in info.metadata:
+        least, most = getattr(each, "ge", least), getattr(each, "le", most)
+    of_c = in_c(info)
+    return of_c.least or least, of_c.most or most
+
+
+def attributes_of(model: type[BaseModel]) -> dict[str, str]:
+    """What docstrings say of a model's attributes; "": of the model itself."""
+    from docstring_parser import DocstringStyle, parse  # noqa: PLC0415 - for schemas only
+
+    said: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        text = parse(inspect.cleandoc(each.__doc__ or ""), DocstringStyle.GOOGLE)
+        said |= {one.arg_name: " ".join((one.description or "").split()) for one in text.params}
+        whole = (text.short_description, text.long_description)
+        said[""] = "\n\n".join(part for part in whole if part)
+    return said
+
+
 def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
     """Put what docstrings say of a model and of its attributes where its schema has them.
 
@@ -90,15 +141,8 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
         schema: The model's schema; changed.
         model: The model.
     """
-    from docstring_parser import DocstringStyle, parse  # noqa: PLC0415 - for schemas only
-
-    said: dict[str, str] = {}
-    for each in reversed(model.__mro__):
-        text = parse(inspect.cleandoc(each.__doc__ or ""), DocstringStyle.GOOGLE)
-        said |= {one.arg_name: " ".join((one.description or "").split()) for one in text.params}
-        if each is model:
-            whole = (text.short_description, text.long_description)
-            schema["description"] = "\n\n".join(part for part in whole if part)
+    said = attributes_of(model)
+    schema["description"] = said.pop("")
     known = {field.alias or name: field for name, field in model.model_fields.items()}
     for name, key in schema.get("properties", {}).items():
         written = key.get("description")  # of a quantity: what may be written
@@ -123,6 +167,22 @@ class ContractModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe)
 
+    def as_message(self) -> JsonObject:
+        """What a data plane is told of it; what is None is left out."""
+        return told_of(self, type(self))
+
+
+def told_of(value: ContractModel, model: type[ContractModel]) -> JsonObject:
+    """What a data plane is told of the fields that one of the value's models has."""
+    told = {n: getattr(value, n) for n, info in model.model_fields.items() if in_c(info).is_told}
+    return {name: _as_message(each) for name, each in told.items() if each is not None}
+
+
+def _as_message(value: Any) -> Any:
+    if isinstance(value, ContractModel):
+        return value.as_message()
+    return [_as_message(each) for each in value] if isinstance(value, tuple) else value
+
 
 class Quantities(ContractModel):
     """Quantities that a person writes (`rate: 1mbit`), and all others have in base units.
@@ -132,8 +192,10 @@ class Quantities(ContractModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_base_units(cls, data: Any) -> Any:
-        for name, field in cls.model_fields.items() if isinstance(data, dict) else ():
+    def _of_base_units(cls, data: Any, info: ValidationInfo) -> Any:
+        if info.context is WRITTEN or not isinstance(data, dict):
+            return data
+        for name, field in cls.model_fields.items():
             kind: Any = field.annotation
             if (key := f"{name}_{fields(kind)[0].name}") in data:
                 data = {**data, name: kind(data[key])}
@@ -143,6 +205,10 @@ class Quantities(ContractModel):
     @model_serializer
     def _in_base_units(self) -> dict[str, int]:
         return base_units(**dict(self))
+
+    def as_message(self) -> JsonObject:
+        """The same."""
+        return self.model_dump()
 
 
 class AliasedModel(ContractModel):

@@ -23,7 +23,7 @@ from .disciplines import (
     Written,
 )
 from .dscp import Dscp, dscp_text
-from .model import ELSEWHERE, ContractModel, JsonObject, Name, Needs
+from .model import ELSEWHERE, UNTOLD, ContractModel, InC, JsonObject, Name, Needs
 from .shared import CONSTANTS
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Size
 
@@ -211,10 +211,10 @@ class Queue(ContractModel):
         discipline: Its discipline; None: drop-tail.
     """
 
-    name: str = ""
-    takes: tuple[str, ...] = ()
-    limit_bytes: int = 0
-    weight: int = 1
+    name: Annotated[str, UNTOLD] = ""
+    takes: Annotated[tuple[str, ...], UNTOLD] = ()
+    limit_bytes: Annotated[int, Field(ge=0, le=CONSTANTS.limit_max)] = 0
+    weight: Annotated[int, InC(least=1, most=255)] = 1
     discipline: DisciplineAsked = None
 
     @property
@@ -238,6 +238,7 @@ class Queues(ContractModel):
 
     queues: Annotated[
         tuple[Queue, ...],
+        Field(min_length=FEWEST, max_length=MOST),
         Needs(
             "{value} queues, but target {of.target} has {can} ({key}){of.why_one_queue}; write "
             "fewer, or " + ELSEWHERE,
@@ -246,22 +247,24 @@ class Queues(ContractModel):
     scheduler: Annotated[
         Scheduler,
         Needs("target {of.target} serves queues by {can}, not by {value} ({key}); " + ELSEWHERE),
-    ]
+    ] = "drr"
     memory: Annotated[
         Memory,
+        InC(structure="memory_setup"),
         Needs(
             "queues of target {of.target} share memory by {can}, not by {value} "
             "(bottleneck.shared_buffer); " + ELSEWHERE,
         ),
-    ]
+    ] = COMPLETE_SHARING
     dscp: Annotated[
         tuple[tuple[int, int], ...],
+        UNTOLD,
         Needs(
             "target {of.target} sorts packets by flow, not by DSCP (bottleneck.queues); write "
             "`flows`, or " + ELSEWHERE,
         ),
     ] = ()
-    dscp_default: int = 0
+    dscp_default: Annotated[int, UNTOLD] = 0
 
     @property
     def text(self) -> str:
@@ -301,16 +304,12 @@ class Queues(ContractModel):
         Args:
             seed: Of all that the queues' disciplines draw.
         """
-        left_out = {"name", "takes"} | ({"weight"} if self.scheduler != "drr" else set())
-        queues = [queue.model_dump(exclude=left_out, exclude_none=True) for queue in self.queues]
-        of_queues = {
-            "scheduler": self.scheduler,
-            "memory": self.memory.model_dump(),
-            "queues": queues,
-            "seed": seed,
-        }
+        told = self.as_message() | {"seed": seed}
+        if self.scheduler != "drr":
+            for queue in told["queues"]:
+                del queue["weight"]
         dscp = [list(each) for each in self.dscp]
-        return {"queues": of_queues, "dscp": dscp, "dscp_default": self.dscp_default}
+        return {"queues": told, "dscp": dscp, "dscp_default": self.dscp_default}
 
 
 def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpec]) -> None:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
-from .limit import Admission, Arrivals, LimitCounts, QueuedLine, ReturnLine
+from .limit import Admission, Arrivals, LimitCounts, ReturnLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
-from .model import ELSEWHERE, ContractModel, JsonObject, Needs
+from .model import ELSEWHERE, UNTOLD, ContractModel, JsonObject, Needs, told_of
 from .queues import MOST, Queues
 from .strategy import ModuleParameters
 
@@ -43,16 +43,28 @@ class Lane(Admission, ChangingLine):
             "bottleneck.return: target {of.target} has no queue on the way back; remove it, or "
             + ELSEWHERE,
         ),
+        UNTOLD,
         Field(exclude_if=lambda told: told is None),
     ] = None
     discipline: DisciplineAsked = None
     queues: Queues | None = None
 
-    def told(self) -> JsonObject:
-        """What a data plane is told of one queue and its line, whatever happens to them."""
-        told = self.model_dump(include=_TOLD, exclude_none=True)
-        if self.discipline is not None and not self.discipline.is_droptail:
-            told["discipline"] = self.discipline.model_dump()
+    def told(self, seed: int = 0, trace_file: str = "") -> JsonObject:
+        """What a data plane is told.
+
+        Args:
+            seed: Of everything random in its queues.
+            trace_file: Where it finds the times of a trace's opportunities.
+        """
+        told = told_of(self, Lane)
+        if self.discipline == DROPTAIL:
+            del told["discipline"]
+        elif self.discipline is not None:
+            told["discipline"]["seed"] = seed
+        if self.queues is not None:
+            told |= self.queues.told(seed)
+        if self.is_scheduled:
+            told["schedule"] = self.told_schedule(trace_file).model_dump(exclude_unset=True)
         return told
 
     def applied(self, **otherwise: Any) -> Applied:
@@ -63,9 +75,6 @@ class Lane(Admission, ChangingLine):
             does["discipline"] = None
         does |= otherwise
         return Applied(buffer_bytes=does["limit"].in_bytes, **does)
-
-
-_TOLD = {*QueuedLine.model_fields, *Admission.model_fields, "arrivals"}
 
 
 class Applied(Lane):

@@ -104,15 +104,7 @@ class RunningDataPlane:
             What it really does.
         """
         asked, queues = lane.bottleneck, lane.bottleneck.queues
-        program = asked.told()
-        if asked.is_scheduled:
-            program["schedule"] = asked.told_schedule(str(self._write_trace(lane)))
-        if asked.policer is not None:
-            program["policer"] = asked.policer.model_dump()
-        if "discipline" in program:
-            program["discipline"]["seed"] = lane.seed
-        if queues is not None:
-            program |= queues.told(lane.seed)
+        program = asked.told(lane.seed, str(self._write_trace(lane)))
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
         if (applied.policer is None) != (asked.policer is None) or (
             asked.is_scheduled == (applied.schedule is None)

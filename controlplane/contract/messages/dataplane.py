@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from ..errors import TargetError
-from ..model import JsonObject
+from ..link_changes import Schedule
 from ..queues import Queues
 from ..shared import FLOW_REGISTERS
 from ..target import Lane
@@ -87,19 +87,25 @@ class Done(Message):
     """An answer that says no more than that it was done."""
 
 
-class AppliedQueues(Queues, extra="ignore"):
-    """What several queues were set to; a data plane knows no names, and says its seed as well."""
+class ToldQueues(Queues):
+    """What several queues are set to.
+
+    Attributes:
+        seed: Of which the queues' own are made.
+    """
+
+    seed: Count = 0
 
 
-class AppliedLane(Message, Lane, extra="forbid"):
-    """What a lane's queue was set to.
+class ToldLane(Message, Lane, extra="forbid"):
+    """What a lane is set to, as a data plane is told it and says it.
 
     Attributes:
         schedule: What happens to the line; None: nothing.
     """
 
-    queues: AppliedQueues | None = None
-    schedule: JsonObject | None = None
+    queues: ToldQueues | None = None
+    schedule: Schedule | None = None
 
 
 class Programmed(Message):
@@ -109,7 +115,7 @@ class Programmed(Message):
         applied: What was set.
     """
 
-    applied: AppliedLane
+    applied: ToldLane
 
 
 class DepartureLateness(Message):

@@ -292,11 +292,11 @@ static bool
 set_up_aqm(const struct options *o, const struct aqm_ops *aqm, const struct aqm_line *line,
 	   struct lane_config *config)
 {
-	config->aqm.ops = aqm;
-	config->aqm.seed = o->seed;
-	aqm_defaults(aqm->params, config->aqm.config);
-	return set_parameters(o, aqm->params, config->aqm.config) &&
-	       (aqm->check == NULL || go_together(aqm->check(config->aqm.config, line)));
+	config->discipline.ops = aqm;
+	config->discipline.seed = o->seed;
+	aqm_defaults(aqm->params, config->discipline.config);
+	return set_parameters(o, aqm->params, config->discipline.config) &&
+	       (aqm->check == NULL || go_together(aqm->check(config->discipline.config, line)));
 }
 
 /* Queues that share their memory by a policy. */
@@ -307,8 +307,8 @@ set_up_memory(const struct options *o, const struct memory_ops *policy, const st
 	struct memory_setup *setup = &config->queues.memory;
 	struct memory memory;
 
-	config->aqm.ops = &queues_ops;
-	config->queues.n = N_QUEUES;
+	config->discipline.ops = &queues_ops;
+	config->queues.n_queues = N_QUEUES;
 	for (uint32_t i = 0; i < N_QUEUES; i++)
 		config->queues.queues[i].weight = 1;
 	setup->ops = policy;
@@ -337,7 +337,7 @@ set_up(const struct options *o, struct lane_config *config)
 static int
 check(const struct options *o)
 {
-	struct lane_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+	struct lane_config config = {.rate_bps = o->rate_bps, .limit.value = o->limit};
 
 	return set_up(o, &config) ? EXIT_SUCCESS : EXIT_WRONG;
 }
@@ -345,7 +345,7 @@ check(const struct options *o)
 static int
 pass(const struct options *o)
 {
-	struct lane_config config = {.rate_bps = o->rate_bps, .limit = o->limit};
+	struct lane_config config = {.rate_bps = o->rate_bps, .limit.value = o->limit};
 	struct traffic_manager tm;
 	int status = EXIT_SUCCESS;
 

@@ -127,8 +127,8 @@ static const struct json_field config_fields[] = {
 	FIELD("spec", spec, as_text, .unless_zero = true),
 	FIELD("pipeline", pipeline, as_choice, .choices = pipeline_names),
 	FIELD("ports", wires, as_object, .fields = ports_fields),
-	FIELD("bottleneck", bottleneck, as_object, .fields = lane_fields, .check = lane_check,
-	      .unless_zero = true),
+	FIELD("bottleneck", bottleneck, as_object, .fields = lane_config_fields,
+	      .check = lane_check, .unless_zero = true),
 	{0},
 };
 

@@ -8,6 +8,7 @@
 #include "core/disciplines.h"
 #include "core/lane_config.h"
 #include "core/policies.h"
+#include "core/queues.h"
 
 #define KEY_BYTES 48
 
@@ -129,7 +130,7 @@ write_discipline(const struct json_field *field, const void *target)
 	return object;
 }
 
-const struct json_kind as_discipline = {read_discipline, write_discipline};
+const struct json_kind as_aqm_setup = {read_discipline, write_discipline};
 
 /* The limits of the static policy; those of queues that there are not are 0. */
 static int
@@ -190,4 +191,4 @@ write_memory(const struct json_field *field, const void *target)
 	return object;
 }
 
-const struct json_kind as_memory = {read_memory, write_memory};
+const struct json_kind as_memory_setup = {read_memory, write_memory};

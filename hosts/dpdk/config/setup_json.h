@@ -8,7 +8,7 @@
 #include "common/json_fields.h"
 
 /* The target is a struct aqm_setup or a struct memory_setup, with its `check` not done. */
-extern const struct json_kind as_discipline;
-extern const struct json_kind as_memory;
+extern const struct json_kind as_aqm_setup;
+extern const struct json_kind as_memory_setup;
 
 #endif

@@ -62,7 +62,7 @@ static const struct json_kind as_dscp = {.read = read_dscp};
 static int
 complete_dscp(const struct json_place *place, struct program_request *r)
 {
-	size_t n = r->config.queues.n;
+	size_t n = r->config.queues.n_queues;
 
 	if (!r->dscp.is_given)
 		return 0;
@@ -107,13 +107,13 @@ program(struct commands *c, const struct json_place *place, struct program_reque
 		return command_refuse(place, "lane %u has packets queued; reset it first", r->lane);
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
-	c->entries[r->lane].n_queues = r->config.queues.n;
+	c->entries[r->lane].n_queues = r->config.queues.n_queues;
 	error = write_dscp(c, r);
 	if (error)
 		return command_refuse(place, "the DSCP table refused lane %u: %s", r->lane,
 				      strerror(abs(error)));
 	return json_pack("{s:b, s:o}", "ok", 1, "applied",
-			 json_fields_write(lane_fields, &r->config));
+			 json_fields_write(lane_config_fields, &r->config));
 }
 
 json_t *
@@ -122,7 +122,7 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 	static const struct json_field fields[] = {
 		JSON_FIELD(struct program_request, "lane", lane, as_lane),
 		{.kind = &as_object,
-		 .fields = lane_fields,
+		 .fields = lane_config_fields,
 		 .check = lane_check,
 		 .offset = offsetof(struct program_request, config)},
 		JSON_FIELD(struct program_request, "dscp", dscp, as_dscp, .optional = true),
@@ -135,7 +135,7 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 
 	if (json_fields_read(place, request, fields, &r) == 0 && complete_dscp(place, &r) == 0)
 		answer = program(c, place, &r);
-	line_plan_free(&r.config.plan);
+	line_plan_free(&r.config.schedule);
 	return answer;
 }
 

@@ -26,7 +26,7 @@ command_return(struct commands *c, const struct json_place *place, const json_t 
 	static const struct json_field fields[] = {
 		JSON_FIELD(struct return_request, "lane", lane, as_lane),
 		{.kind = &as_object,
-		 .fields = lane_return_fields,
+		 .fields = return_config_fields,
 		 .offset = offsetof(struct return_request, config)},
 		{0},
 	};
@@ -41,7 +41,7 @@ command_return(struct commands *c, const struct json_place *place, const json_t 
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
 	return json_pack("{s:b, s:o}", "ok", 1, "applied",
-			 json_fields_write(lane_fields, &r.config));
+			 json_fields_write(lane_config_fields, &r.config));
 }
 
 struct return_queue_request {

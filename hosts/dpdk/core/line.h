@@ -11,12 +11,12 @@
 static inline void
 line_limit(const struct lane_config *config, uint64_t limit, struct aqm_line *line)
 {
-	bool counts_packets = config->unit == LIMIT_PACKETS;
+	bool counts_packets = config->limit.unit == UNIT_PACKETS;
 
 	line->limit_packets = counts_packets ? limit : 0;
 	line->limit_bytes = counts_packets ? 0 : limit;
-	if (config->unit == LIMIT_CELLS)
-		line->limit_bytes *= config->cell_bytes;
+	if (config->limit.unit == UNIT_CELLS)
+		line->limit_bytes *= config->limit.cell_bytes;
 }
 
 /* What a discipline is told of the line before anything is queued. */
@@ -25,8 +25,8 @@ line_describe(const struct lane_config *config, struct aqm_line *line)
 {
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
-	line->counts_sent = config->counts == COUNTS_SYSTEM;
-	line_limit(config, config->limit, line);
+	line->counts_sent = config->limit_counts == LIMIT_COUNTS_SYSTEM;
+	line_limit(config, config->limit.value, line);
 }
 
 static inline bool
@@ -34,20 +34,20 @@ line_valid(const struct lane_config *config)
 {
 	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
 		return false;
-	if (config->limit == 0 || config->limit > LIMIT_MAX)
+	if (config->limit.value == 0 || config->limit.value > LIMIT_MAX)
 		return false;
-	return config->unit != LIMIT_CELLS || config->cell_bytes > 0;
+	return config->limit.unit != UNIT_CELLS || config->limit.cell_bytes > 0;
 }
 
 static inline uint64_t
 line_units(const struct lane_config *config, uint32_t bytes)
 {
-	switch (config->unit) {
-	case LIMIT_PACKETS:
+	switch (config->limit.unit) {
+	case UNIT_PACKETS:
 		return 1;
-	case LIMIT_CELLS:
-		return (bytes + config->cell_bytes - 1) / config->cell_bytes;
-	case LIMIT_BYTES:
+	case UNIT_CELLS:
+		return (bytes + config->limit.cell_bytes - 1) / config->limit.cell_bytes;
+	case UNIT_BYTES:
 	default:
 		return bytes;
 	}
@@ -80,7 +80,7 @@ line_departure(const struct lane_config *config, struct exact_time t, uint32_t b
 
 /* The limit's unit, for people. */
 static inline const char *
-line_unit_name(enum limit_unit unit)
+line_unit_name(enum unit unit)
 {
 	static const char *const names[] = {"bytes", "packets", "cells"};
 

@@ -34,22 +34,22 @@ states_are_valid(const struct line_plan *plan)
 static bool
 opportunities_are_valid(const struct line_plan *plan)
 {
-	size_t n = plan->n_opportunities;
+	size_t n = plan->opportunities.n;
 
 	for (size_t i = 1; i < n; i++)
-		if (plan->opportunities_ns[i] < plan->opportunities_ns[i - 1])
+		if (plan->opportunities.ns[i] < plan->opportunities.ns[i - 1])
 			return false;
 	if (n == 0)
 		return true;
 	return plan->opportunity_bits > 0 &&
-	       (plan->period_ns == 0 || plan->opportunities_ns[n - 1] <= plan->period_ns) &&
-	       plan->opportunities_ns[n - 1] > 0;
+	       (plan->period_ns == 0 || plan->opportunities.ns[n - 1] <= plan->period_ns) &&
+	       plan->opportunities.ns[n - 1] > 0;
 }
 
 bool
 line_plan_is_valid(const struct line_plan *plan)
 {
-	if (plan->n_states > 0 && plan->n_opportunities > 0)
+	if (plan->n_states > 0 && plan->opportunities.n > 0)
 		return false;
 	return states_are_valid(plan) && opportunities_are_valid(plan);
 }
@@ -58,7 +58,7 @@ void
 line_plan_free(struct line_plan *plan)
 {
 	free(plan->states);
-	free(plan->opportunities_ns);
+	free(plan->opportunities.ns);
 	*plan = (struct line_plan){0};
 }
 
@@ -77,13 +77,13 @@ copy_plan(struct line_plan *to, const struct line_plan *from)
 {
 	*to = *from;
 	to->states = NULL;
-	to->opportunities_ns = NULL;
+	to->opportunities.ns = NULL;
 	if (from->n_states > 0)
 		to->states = copy_of(from->states, from->n_states, sizeof(*from->states));
 	else
-		to->opportunities_ns = copy_of(from->opportunities_ns, from->n_opportunities,
-					       sizeof(*from->opportunities_ns));
-	return to->states == NULL && to->opportunities_ns == NULL ? -ENOMEM : 0;
+		to->opportunities.ns = copy_of(from->opportunities.ns, from->opportunities.n,
+					       sizeof(*from->opportunities.ns));
+	return to->states == NULL && to->opportunities.ns == NULL ? -ENOMEM : 0;
 }
 
 int
@@ -198,9 +198,9 @@ next_opportunity(const struct line_schedule *s)
 	const struct line_cursor *c = &s->sending;
 	const struct line_plan *plan = &s->plan;
 
-	if (c->passed < plan->n_opportunities)
-		return c->base_ns + plan->opportunities_ns[c->passed];
-	return plan->period_ns > 0 ? c->base_ns + plan->period_ns + plan->opportunities_ns[0] :
+	if (c->passed < plan->opportunities.n)
+		return c->base_ns + plan->opportunities.ns[c->passed];
+	return plan->period_ns > 0 ? c->base_ns + plan->period_ns + plan->opportunities.ns[0] :
 				     EVENT_NEVER;
 }
 
@@ -209,7 +209,7 @@ use_opportunity(struct line_schedule *s)
 {
 	struct line_cursor *c = &s->sending;
 
-	if (c->passed == s->plan.n_opportunities) {
+	if (c->passed == s->plan.opportunities.n) {
 		c->base_ns += s->plan.period_ns;
 		c->passed = 0;
 	}
@@ -219,7 +219,7 @@ use_opportunity(struct line_schedule *s)
 static uint64_t
 last_opportunity(const struct line_schedule *s)
 {
-	return s->t0_ns + s->plan.opportunities_ns[s->plan.n_opportunities - 1];
+	return s->t0_ns + s->plan.opportunities.ns[s->plan.opportunities.n - 1];
 }
 
 /* Bits leave with opportunities, of which that at t has t.part bits used; 0: it is used up, or there
@@ -257,7 +257,7 @@ line_schedule_departure(struct line_schedule *s, struct exact_time t, uint64_t b
 
 	if (t.ns == EVENT_NEVER)
 		return t;
-	if (s->plan.n_opportunities == 0)
+	if (s->plan.opportunities.n == 0)
 		return departure_by_states(s, t, parts);
 	if (s->plan.period_ns == 0 && s->t0_ns != EVENT_NEVER && t.ns > last_opportunity(s)) {
 		serve_at(s->before.rate_bps, &t, EVENT_NEVER, &parts);
@@ -274,9 +274,9 @@ line_schedule_departure(struct line_schedule *s, struct exact_time t, uint64_t b
 struct exact_time
 line_schedule_start(struct line_schedule *s, struct exact_time free, uint64_t now_ns)
 {
-	if (now_ns < free.ns || (now_ns == free.ns && s->plan.n_opportunities == 0))
+	if (now_ns < free.ns || (now_ns == free.ns && s->plan.opportunities.n == 0))
 		return free;
-	if (s->plan.n_opportunities > 0 && now_ns >= s->t0_ns)
+	if (s->plan.opportunities.n > 0 && now_ns >= s->t0_ns)
 		while (next_opportunity(s) <= now_ns)
 			use_opportunity(s);
 	return (struct exact_time){.ns = now_ns};

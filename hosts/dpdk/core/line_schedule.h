@@ -13,30 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From a time after t0 on. */
-struct line_state {
-	uint64_t at_ns;
-	uint64_t rate_bps; /* 0: an outage */
-	uint64_t limit;	   /* in the unit of the line's */
-};
-
-/* What is to happen: states, or opportunities, or neither. The arrays are whoever's made it. */
-struct line_plan {
-	struct line_state *states; /* in the order of their times */
-	size_t n_states;
-	uint64_t *opportunities_ns; /* after t0, in order; several may have the same time */
-	size_t n_opportunities;
-	uint64_t opportunity_bits;
-	/* Both begin anew after so long; 0: the last state stays, and after the last opportunity
-	 * the line has the rate that it had before t0.
-	 */
-	uint64_t period_ns;
-};
+#include "lane_config.h"
 
 static inline bool
 line_plan_is_empty(const struct line_plan *plan)
 {
-	return plan->n_states == 0 && plan->n_opportunities == 0;
+	return plan->n_states == 0 && plan->opportunities.n == 0;
 }
 
 /* Whether the plan can be carried out: times in order and before the period's end. */

@@ -24,7 +24,7 @@ policer_valid(const struct policer_config *config)
 {
 	return config->rate_bps == 0 ||
 	       (config->rate_bps <= RATE_BPS_MAX && config->burst_bytes > 0 &&
-		config->burst_bytes <= POLICER_BURST_MAX);
+		config->burst_bytes <= UINT64_MAX / POLICER_PARTS_PER_BYTE);
 }
 
 static inline void

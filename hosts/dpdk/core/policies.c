@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "core/parameters.h"
+
 static const struct aqm_param no_params[] = {{.name = NULL}};
 
 static uint64_t
@@ -54,21 +56,11 @@ const struct memory_ops static_ops = {
 	.threshold = keep_limits,
 };
 
-struct dynamic_config {
-	double alpha;
-};
-
-static const struct aqm_param dynamic_params[] = {
-	{"alpha", AQM_REAL, offsetof(struct dynamic_config, alpha), 1, 0.0625, 64,
-	 "how much of the memory that is free a queue may have"},
-	{.name = NULL},
-};
-
 static uint64_t
 follow_free(void *state, const void *config, const struct memory *memory, uint32_t queue,
 	    uint64_t now_ns)
 {
-	const struct dynamic_config *given = config;
+	const struct dynamic_threshold_config *given = config;
 
 	return (uint64_t)(given->alpha * (double)(memory->total_bytes - memory->used_bytes));
 }
@@ -77,8 +69,8 @@ const struct memory_ops dynamic_threshold_ops = {
 	.abi = MEMORY_ABI,
 	.name = "dynamic_threshold",
 	.help = "alpha times what is free, the same for each queue (Choudhury and Hahne 1998)",
-	.params = dynamic_params,
-	.config_bytes = sizeof(struct dynamic_config),
+	.params = dynamic_threshold_params,
+	.config_bytes = sizeof(struct dynamic_threshold_config),
 	.threshold = follow_free,
 };
 

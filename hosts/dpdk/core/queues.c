@@ -111,9 +111,9 @@ queues_memory(const struct queues_config *config, const struct aqm_line *line,
 		.total_bytes = line->limit_bytes,
 		.rate_bps = line->rate_bps,
 		.scheduler = config->scheduler,
-		.n_queues = (uint32_t)config->n,
+		.n_queues = (uint32_t)config->n_queues,
 	};
-	for (uint32_t i = 0; i < config->n; i++) {
+	for (uint32_t i = 0; i < config->n_queues; i++) {
 		memory->queues[i].limit_bytes = config->queues[i].limit_bytes;
 		memory->queues[i].weight = config->queues[i].weight;
 	}
@@ -141,7 +141,7 @@ policy_of(const struct queues_config *config)
 static const struct aqm_ops *
 discipline_of(const struct queue_config *config)
 {
-	return config->aqm.ops == NULL ? &droptail_ops : config->aqm.ops;
+	return config->discipline.ops == NULL ? &droptail_ops : config->discipline.ops;
 }
 
 static int
@@ -159,7 +159,8 @@ init_queue(struct state *s, uint32_t number, const struct aqm_line *line)
 	q->discipline = calloc(1, q->aqm->state_bytes);
 	if (q->discipline == NULL)
 		return -ENOMEM;
-	return q->aqm->init(q->discipline, config->aqm.config, &q->line, config->aqm.seed);
+	return q->aqm->init(q->discipline, config->discipline.config, &q->line,
+			    config->discipline.seed);
 }
 
 static int
@@ -390,7 +391,7 @@ describe_policy(const struct queues_config *config, struct description *line)
 
 	describe_add(line, ", memory %s", policy->name);
 	describe_params(line, policy->params, config->memory.config);
-	for (uint32_t i = 0; policy == &static_ops && i < config->n; i++)
+	for (uint32_t i = 0; policy == &static_ops && i < config->n_queues; i++)
 		describe_add(line, " %" PRIu64, fixed->limits_bytes[i]);
 }
 
@@ -401,13 +402,13 @@ queues_describe(const struct queues_config *config, struct description *line)
 
 	describe_add(line, ", %s", is_drr ? "drr" : "strict_priority");
 	describe_policy(config, line);
-	for (uint32_t i = 0; i < config->n; i++) {
+	for (uint32_t i = 0; i < config->n_queues; i++) {
 		const struct queue_config *q = &config->queues[i];
 		const struct aqm_ops *aqm = discipline_of(q);
 
 		describe_add(line, "; queue %" PRIu32 ": ", i);
 		describe_name(line, aqm);
-		describe_params(line, aqm->params, q->aqm.config);
+		describe_params(line, aqm->params, q->discipline.config);
 		if (is_drr)
 			describe_add(line, ", weight %" PRIu32, q->weight);
 		if (q->limit_bytes > 0)

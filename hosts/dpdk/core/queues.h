@@ -6,26 +6,10 @@
 #ifndef NASHBED_QUEUES_H
 #define NASHBED_QUEUES_H
 
-#include "memory.h"
+#include "lane_config.h"
 
 /* Bytes that a queue of weight 1 may send in its turn. */
 #define QUEUES_QUANTUM_BYTES 1514u
-#define QUEUES_WEIGHT_MAX 255u
-#define QUEUES_MIN 2u
-
-struct queue_config {
-	uint64_t limit_bytes; /* 0: none but the memory's */
-	uint32_t weight;      /* of SCHEDULER_DRR; 1 otherwise */
-	struct aqm_setup aqm;
-};
-
-struct queues_config {
-	size_t n;      /* 0: the lane has no queues of its own */
-	uint64_t seed; /* of which the others' are made */
-	enum scheduler scheduler;
-	struct memory_setup memory;
-	struct queue_config queues[QUEUES_MAX]; /* in the order of priority */
-};
 
 /* Its configuration is a struct queues_config. A packet for a queue that there is not is the last
  * one's.

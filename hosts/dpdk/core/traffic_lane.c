@@ -12,11 +12,12 @@
 
 #include "disciplines.h"
 #include "line.h"
+#include "queues.h"
 
 static const struct aqm_ops *
 discipline_of(const struct traffic_lane *lane)
 {
-	return lane->config.aqm.ops;
+	return lane->config.discipline.ops;
 }
 
 /* Waiting or being sent. */
@@ -60,7 +61,8 @@ drop_taken(struct aqm_line *line, struct queue_packet *packet, enum drop_reason 
 void
 traffic_lane_init(struct traffic_lane *lane)
 {
-	*lane = (struct traffic_lane){.line.drop = drop_taken, .config.aqm.ops = &droptail_ops};
+	*lane = (struct traffic_lane){.line.drop = drop_taken,
+				      .config.discipline.ops = &droptail_ops};
 	fifo_init(&lane->dropped, sizeof(struct queue_packet));
 }
 
@@ -84,9 +86,9 @@ traffic_lane_free(struct traffic_lane *lane)
 static const void *
 parameters_of(const struct lane_config *config)
 {
-	if (config->aqm.ops == &queues_ops)
+	if (config->discipline.ops == &queues_ops)
 		return &config->queues;
-	return config->aqm.config;
+	return config->discipline.config;
 }
 
 /* A state as at the beginning; without memory there is none, and the lane drops all. */
@@ -101,7 +103,7 @@ begin_state(struct traffic_lane *lane)
 	if (lane->state == NULL)
 		return -ENOMEM;
 	if (discipline->init(lane->state, parameters_of(&lane->config), &lane->line,
-			     lane->config.aqm.seed) == 0)
+			     lane->config.discipline.seed) == 0)
 		return 0;
 	end_state(lane);
 	return -ENOMEM;
@@ -117,16 +119,17 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 		return -EINVAL;
 	if (queue_bytes(lane) > 0 || lane->dropped.count > 0)
 		return -EBUSY;
-	error = line_schedule_create(&schedule, &config->plan, config->rate_bps, config->limit);
+	error = line_schedule_create(&schedule, &config->schedule, config->rate_bps,
+				     config->limit.value);
 	if (error)
 		return error;
 	line_schedule_destroy(lane->schedule);
 	end_state(lane);
 	lane->schedule = schedule;
 	lane->config = *config;
-	lane->limit = config->limit;
-	if (config->aqm.ops == NULL)
-		lane->config.aqm.ops = &droptail_ops;
+	lane->limit = config->limit.value;
+	if (config->discipline.ops == NULL)
+		lane->config.discipline.ops = &droptail_ops;
 	policer_init(&lane->policer, &config->policer);
 	line_describe(config, &lane->line);
 	return begin_state(lane);
@@ -329,20 +332,20 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 	if (config->policer.rate_bps > 0)
 		describe_add(&line, "policer %" PRIu64 " bit/s, burst %" PRIu64 " bytes; ",
 			     config->policer.rate_bps, config->policer.burst_bytes);
-	describe_name(&line, config->aqm.ops);
+	describe_name(&line, config->discipline.ops);
 	describe_add(&line,
 		     ", %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
 		     " bytes per packet",
-		     config->rate_bps, config->limit, line_unit_name(config->unit),
+		     config->rate_bps, config->limit.value, line_unit_name(config->limit.unit),
 		     config->overhead_bytes);
 	if (config->arrivals == ARRIVALS_TRAINS)
 		describe_add(&line, ", trains all or nothing");
-	if (config->counts == COUNTS_QUEUE && config->aqm.ops == &droptail_ops)
+	if (config->limit_counts == LIMIT_COUNTS_QUEUE && config->discipline.ops == &droptail_ops)
 		describe_add(&line, ", what is being sent does not count");
-	if (config->aqm.ops == &queues_ops)
+	if (config->discipline.ops == &queues_ops)
 		queues_describe(&config->queues, &line);
 	else
-		describe_params(&line, config->aqm.ops->params, config->aqm.config);
+		describe_params(&line, config->discipline.ops->params, config->discipline.config);
 	return (int)line.at;
 }
 

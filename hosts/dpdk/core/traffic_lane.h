@@ -12,6 +12,7 @@
 
 #include "common/event_heap.h"
 #include "lane_config.h"
+#include "line_schedule.h"
 #include "policer.h"
 
 struct traffic_lane {

@@ -5,6 +5,7 @@
 #ifndef NASHBED_TRAFFIC_MANAGER_H
 #define NASHBED_TRAFFIC_MANAGER_H
 
+#include "queues.h"
 #include "traffic_lane.h"
 
 struct traffic_manager {
@@ -55,7 +56,7 @@ traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 static inline bool
 traffic_manager_has_queues(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->lanes[lane].config.aqm.ops == &queues_ops;
+	return tm->lanes[lane].config.discipline.ops == &queues_ops;
 }
 
 static inline uint64_t

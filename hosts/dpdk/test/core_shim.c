@@ -162,10 +162,10 @@ void
 shim_config_limit(struct lane_config *config, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
 		  uint32_t counts, uint32_t overhead_bytes)
 {
-	config->limit = limit;
-	config->unit = (enum limit_unit)unit;
-	config->cell_bytes = cell_bytes;
-	config->counts = (enum limit_counts)counts;
+	config->limit.value = limit;
+	config->limit.unit = (enum unit)unit;
+	config->limit.cell_bytes = cell_bytes;
+	config->limit_counts = (enum limit_counts)counts;
 	config->overhead_bytes = overhead_bytes;
 }
 
@@ -173,7 +173,7 @@ shim_config_limit(struct lane_config *config, uint64_t limit, uint32_t unit, uin
 static struct aqm_setup *
 setup_of(struct lane_config *config, uint32_t queue)
 {
-	return queue < QUEUES_MAX ? &config->queues.queues[queue].aqm : &config->aqm;
+	return queue < QUEUES_MAX ? &config->queues.queues[queue].discipline : &config->discipline;
 }
 
 static int
@@ -227,8 +227,8 @@ shim_config_check(struct lane_config *config, uint32_t queue)
 void
 shim_config_queues(struct lane_config *config, uint32_t n, uint32_t scheduler)
 {
-	config->aqm.ops = &queues_ops;
-	config->queues.n = n;
+	config->discipline.ops = &queues_ops;
+	config->queues.n_queues = n;
 	config->queues.scheduler = (enum scheduler)scheduler;
 }
 
@@ -268,21 +268,21 @@ shim_config_memory_set(struct lane_config *config, const char *name, double valu
 void
 shim_config_memory_limits(struct lane_config *config, const uint64_t *limits)
 {
-	memcpy(config->queues.memory.config, limits, config->queues.n * sizeof(*limits));
+	memcpy(config->queues.memory.config, limits, config->queues.n_queues * sizeof(*limits));
 }
 
 /* A parameter of a discipline that was checked. */
 double
 shim_config_get(const struct lane_config *config, uint32_t param)
 {
-	return aqm_get(&config->aqm.ops->params[param], config->aqm.config);
+	return aqm_get(&config->discipline.ops->params[param], config->discipline.config);
 }
 
 /* Its name, NULL behind the last; kind, default, lowest and highest value in out. */
 const char *
 shim_config_param(const struct lane_config *config, uint32_t param, double out[4])
 {
-	const struct aqm_param *p = &config->aqm.ops->params[param];
+	const struct aqm_param *p = &config->discipline.ops->params[param];
 
 	out[0] = p->kind;
 	out[1] = p->first;
@@ -297,11 +297,10 @@ shim_config_schedule(struct lane_config *config, struct line_state *states, uint
 		     uint64_t *opportunities_ns, uint32_t n_opportunities, uint64_t bits,
 		     uint64_t period_ns)
 {
-	config->plan = (struct line_plan){
+	config->schedule = (struct line_plan){
 		.states = states,
 		.n_states = n_states,
-		.opportunities_ns = opportunities_ns,
-		.n_opportunities = n_opportunities,
+		.opportunities = {opportunities_ns, n_opportunities},
 		.opportunity_bits = bits,
 		.period_ns = period_ns,
 	};
@@ -310,7 +309,7 @@ shim_config_schedule(struct lane_config *config, struct line_state *states, uint
 void
 shim_config_policer(struct lane_config *config, uint64_t rate_bps, uint64_t burst_bytes)
 {
-	config->policer = (struct policer_config){rate_bps, burst_bytes};
+	config->policer = (struct policer_config){.rate_bps = rate_bps, .burst_bytes = burst_bytes};
 }
 
 void
@@ -579,8 +578,7 @@ shim_returns_configure(struct return_queues *r, uint32_t lane, uint64_t rate_bps
 {
 	struct lane_config config = {
 		.rate_bps = rate_bps,
-		.limit = limit_packets,
-		.unit = LIMIT_PACKETS,
+		.limit = {.unit = UNIT_PACKETS, .value = limit_packets},
 		.overhead_bytes = overhead_bytes,
 	};
 

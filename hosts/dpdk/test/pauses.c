@@ -126,7 +126,7 @@ open_rig(struct rig *rig, const char *spec)
 static void
 program(struct rig *rig)
 {
-	struct lane_config config = {.rate_bps = RATE_BPS, .limit = ROOM * FRAME_BYTES};
+	struct lane_config config = {.rate_bps = RATE_BPS, .limit.value = ROOM * FRAME_BYTES};
 	struct group_delay delay = {.forward_ns = DELAY_NS, .reverse_ns = DELAY_NS};
 
 	CHECK(traffic_manager_configure(&rig->bottleneck.tm, LANE, &config) == 0);

@@ -45,15 +45,15 @@ struct play {
 static bool
 fill(struct lane_config *config, const struct setup *setup)
 {
-	const struct aqm_param *params = config->aqm.ops->params;
+	const struct aqm_param *params = config->discipline.ops->params;
 
-	aqm_defaults(config->aqm.ops->params, config->aqm.config);
+	aqm_defaults(config->discipline.ops->params, config->discipline.config);
 	for (uint32_t i = 0; i < setup->n_params; i++) {
 		const struct aqm_param *p = params;
 
 		while (p->name != NULL && strcmp(p->name, setup->params[i]) != 0)
 			p++;
-		if (p->name == NULL || !aqm_set(p, config->aqm.config, setup->values[i]))
+		if (p->name == NULL || !aqm_set(p, config->discipline.config, setup->values[i]))
 			return false;
 	}
 	return true;
@@ -102,19 +102,18 @@ shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
 {
 	struct lane_config config = {
 		.rate_bps = setup->rate_bps,
-		.limit = setup->limit,
-		.unit = (enum limit_unit)setup->unit,
-		.counts = (enum limit_counts)setup->counts,
+		.limit = {.unit = (enum unit)setup->unit, .value = setup->limit},
+		.limit_counts = (enum limit_counts)setup->counts,
 		.overhead_bytes = setup->overhead_bytes,
-		.aqm.seed = setup->seed,
+		.discipline.seed = setup->seed,
 	};
 	struct play play = {.outcomes = outcomes};
 	uint64_t event_ns;
 	int error;
 
 	if (setup->name != NULL) {
-		config.aqm.ops = aqm_find(setup->name);
-		if (config.aqm.ops == NULL || !fill(&config, setup))
+		config.discipline.ops = aqm_find(setup->name);
+		if (config.discipline.ops == NULL || !fill(&config, setup))
 			return -ENOENT;
 	}
 	error = traffic_manager_init(&play.tm, 1);

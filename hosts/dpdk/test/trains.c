@@ -78,7 +78,7 @@ open_rig(struct rig *rig, const char *spec)
 			     "--no-shconf",    "--no-telemetry", "-m64",
 			     "--iova-mode=va", "--log-level=3",	 NULL};
 	struct bottleneck_sink sink = {take_frame, take_postcard, rig};
-	struct lane_config config = {.rate_bps = 1000000, .limit = ROOM * FRAME_BYTES};
+	struct lane_config config = {.rate_bps = 1000000, .limit.value = ROOM * FRAME_BYTES};
 	struct failure failure = {0};
 
 	CHECK(rte_eal_init(8, arguments) >= 0);

@@ -8,11 +8,6 @@ struct codel_queue {
 	struct codel codel;
 };
 
-static const struct aqm_param params[] = {
-	CODEL_PARAMS(struct codel_config, , 0),
-	{.name = NULL},
-};
-
 static const char *
 check(void *config, const struct aqm_line *line)
 {
@@ -55,7 +50,7 @@ const struct aqm_ops codel_ops = {
 	.abi = AQM_ABI,
 	.name = "codel",
 	.help = "Controlled delay (RFC 8289; Linux's sch_codel)",
-	.params = params,
+	.params = codel_params,
 	.config_bytes = sizeof(struct codel_config),
 	.state_bytes = sizeof(struct codel_queue),
 	.check = check,

@@ -8,54 +8,15 @@
 #ifndef NASHBED_CODEL_H
 #define NASHBED_CODEL_H
 
-#include "../aqm.h"
+#include "core/parameters.h"
 
 #define CODEL_TIME_SHIFT 10
 #define CODEL_ROOT_SHIFT 16	     /* from 16 to 32 bits */
 #define CODEL_MTU_BYTES 1514u	     /* with no more than that behind it nothing is dropped */
 #define CODEL_NO_THRESHOLD INT32_MAX /* in units of time: longer than any wait */
 #define CODEL_SOON 16u		     /* intervals */
-#define CODEL_NS_MIN 1e3
-#define CODEL_NS_MAX 1e10
 
-/* What is written, as the first members of a discipline's configuration. */
-struct codel_config {
-	uint64_t target_ns;
-	uint64_t interval_ns;
-	uint64_t ce_threshold_ns; /* 0: none */
-	bool ecn;
-};
-
-/* Lines of a parameter table. */
-#define CODEL_PARAMS(type, member, ecn_first)                                                      \
-	{.name = "target",                                                                         \
-	 .kind = AQM_TIME,                                                                         \
-	 .offset = offsetof(type, member target_ns),                                               \
-	 .first = 5e6,                                                                             \
-	 .min = CODEL_NS_MIN,                                                                      \
-	 .max = CODEL_NS_MAX,                                                                      \
-	 .help = "standing queueing delay that is acceptable"},                                    \
-		{.name = "interval",                                                               \
-		 .kind = AQM_TIME,                                                                 \
-		 .offset = offsetof(type, member interval_ns),                                     \
-		 .first = 1e8,                                                                     \
-		 .min = CODEL_NS_MIN,                                                              \
-		 .max = CODEL_NS_MAX,                                                              \
-		 .help = "how long the delay may be above it: a usual RTT, or the largest"},       \
-		{.name = "ce_threshold",                                                           \
-		 .kind = AQM_TIME,                                                                 \
-		 .offset = offsetof(type, member ce_threshold_ns),                                 \
-		 .first = 0,                                                                       \
-		 .min = CODEL_NS_MIN,                                                              \
-		 .max = CODEL_NS_MAX,                                                              \
-		 .help = "delay above which what understands ECN is marked at once"},              \
-	{                                                                                          \
-		.name = "ecn", .kind = AQM_FLAG, .offset = offsetof(type, member ecn),             \
-		.first = (ecn_first), .max = 1,                                                    \
-		.help = "mark instead of dropping what understands ECN"                            \
-	}
-
-/* The same in units of time. */
+/* What is written, in units of time. */
 struct codel_rules {
 	uint32_t target;
 	uint32_t interval;

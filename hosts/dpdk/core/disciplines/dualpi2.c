@@ -9,7 +9,7 @@
  */
 #include <errno.h>
 
-#include "../aqm.h"
+#include "core/parameters.h"
 
 #define MTU_BYTES 1514u
 #define ALL UINT32_MAX /* probability 1 */
@@ -19,38 +19,8 @@
 #define GAIN_SHIFT 2	 /* from those units per s to probability per 64 ns, and */
 #define DELTA_SHIFT 6	 /* from 64 ns to 1 ns */
 
-struct config {
-	uint64_t target;
-	uint64_t tupdate;
-	double alpha, beta;
-	uint64_t step_thresh;
-	uint64_t coupling_factor;
-	double classic_protection;
-	bool drop_overload;
-};
-
-static const struct aqm_param params[] = {
-	{"target", AQM_TIME, offsetof(struct config, target), 15e6, 1e3, 10e9,
-	 "queueing delay that the classic queue is steered to"},
-	{"tupdate", AQM_TIME, offsetof(struct config, tupdate), 16e6, 1e3, 10e9,
-	 "how often the probability is computed"},
-	{"alpha", AQM_REAL, offsetof(struct config, alpha), 0.16, 0, 256,
-	 "weight of the delay's distance from the target, in Hz"},
-	{"beta", AQM_REAL, offsetof(struct config, beta), 3.2, 0, 256,
-	 "weight of the delay's change, in Hz"},
-	{"step_thresh", AQM_TIME, offsetof(struct config, step_thresh), 1e6, 1e3, 10e9,
-	 "delay above which packets of the scalable queue are marked"},
-	{"coupling_factor", AQM_NUMBER, offsetof(struct config, coupling_factor), 2, 1, 255,
-	 "how much more often scalable flows are marked than the root of what classic ones lose"},
-	{"classic_protection", AQM_PROBABILITY, offsetof(struct config, classic_protection), 0.1, 0,
-	 1, "share of the link that is left to the classic queue"},
-	{"drop_overload", AQM_FLAG, offsetof(struct config, drop_overload), 1, 0, 1,
-	 "drop of both queues where marking every packet is not enough"},
-	{0},
-};
-
 struct state {
-	struct config config;
+	struct dualpi2_config config;
 	uint32_t alpha, beta; /* probability per 64 ns of delay */
 	struct fifo classic, scalable;
 	uint64_t backlog_bytes; /* of both */
@@ -76,7 +46,7 @@ init(void *memory, const void *config, const struct aqm_line *line, uint64_t see
 {
 	struct state *s = memory;
 
-	s->config = *(const struct config *)config;
+	s->config = *(const struct dualpi2_config *)config;
 	s->alpha = gain(s->config.alpha);
 	s->beta = gain(s->config.beta);
 	s->classic_weight = (int32_t)(s->config.classic_protection * PER_CENT + 0.5);
@@ -113,7 +83,7 @@ update(struct state *s, uint64_t now_ns)
 	uint64_t classic_ns = delay_of(&s->classic, now_ns);
 	uint64_t scalable_ns = delay_of(&s->scalable, now_ns);
 	uint64_t delay_ns = classic_ns > scalable_ns ? classic_ns : scalable_ns;
-	int64_t delta = ((int64_t)delay_ns - (int64_t)s->config.target) * s->alpha +
+	int64_t delta = ((int64_t)delay_ns - (int64_t)s->config.target_ns) * s->alpha +
 			((int64_t)delay_ns - (int64_t)s->last_delay_ns) * s->beta;
 	int64_t step = delta > 0 ? delta >> DELTA_SHIFT : -(-delta >> DELTA_SHIFT);
 	int64_t probability = s->probability + step;
@@ -136,11 +106,12 @@ catch_up(struct state *s, uint64_t now_ns)
 {
 	while (s->next_update_ns <= now_ns) {
 		if (is_at_rest(s)) {
-			s->next_update_ns = (now_ns / s->config.tupdate + 1) * s->config.tupdate;
+			s->next_update_ns =
+				(now_ns / s->config.tupdate_ns + 1) * s->config.tupdate_ns;
 			return;
 		}
 		update(s, s->next_update_ns);
-		s->next_update_ns += s->config.tupdate;
+		s->next_update_ns += s->config.tupdate_ns;
 	}
 }
 
@@ -223,7 +194,7 @@ dequeue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64
 			line->drop(line, packet, DROP_EARLY, now_ns);
 			continue;
 		}
-		if (is_scalable(packet) && now_ns - packet->enqueue_ns > s->config.step_thresh)
+		if (is_scalable(packet) && now_ns - packet->enqueue_ns > s->config.step_thresh_ns)
 			aqm_mark(packet);
 		s->credit += credit;
 		return true;
@@ -235,8 +206,8 @@ const struct aqm_ops dualpi2_ops = {
 	.abi = AQM_ABI,
 	.name = "dualpi2",
 	.help = "Two coupled queues (RFC 9332; Linux's sch_dualpi2)",
-	.params = params,
-	.config_bytes = sizeof(struct config),
+	.params = dualpi2_params,
+	.config_bytes = sizeof(struct dualpi2_config),
 	.state_bytes = sizeof(struct state),
 	.init = init,
 	.fini = fini,

@@ -9,46 +9,8 @@
 
 #include "codel.h"
 
-#define QUANTUM_BYTES 1514u
-#define QUANTUM_MIN 256
-#define QUANTUM_MAX 1048576
-#define FLOWS 1024u
-#define FLOWS_MAX 65536
-#define BATCH 64u
+#define SLOTS 1024u	  /* for waiting packets, at first */
 #define NOBODY UINT32_MAX /* the end of a list */
-
-struct config {
-	struct codel_config codel;
-	uint64_t flows;
-	uint64_t quantum;
-	uint64_t drop_batch;
-};
-
-static const struct aqm_param params[] = {
-	CODEL_PARAMS(struct config, codel., 1),
-	{.name = "flows",
-	 .kind = AQM_NUMBER,
-	 .offset = offsetof(struct config, flows),
-	 .first = FLOWS,
-	 .min = 1,
-	 .max = FLOWS_MAX,
-	 .help = "queues that flows are hashed to"},
-	{.name = "quantum",
-	 .kind = AQM_BYTES,
-	 .offset = offsetof(struct config, quantum),
-	 .first = QUANTUM_BYTES,
-	 .min = QUANTUM_MIN,
-	 .max = QUANTUM_MAX,
-	 .help = "what a queue may send in its turn"},
-	{.name = "drop_batch",
-	 .kind = AQM_NUMBER,
-	 .offset = offsetof(struct config, drop_batch),
-	 .first = BATCH,
-	 .min = 1,
-	 .max = FLOWS_MAX,
-	 .help = "packets that the longest queue loses at most where the limit is exceeded"},
-	{.name = NULL},
-};
 
 /* A waiting packet: in the list of its queue, or of those that are free. */
 struct waiting {
@@ -71,7 +33,7 @@ struct queue {
 };
 
 struct state {
-	struct config config;
+	struct fq_codel_config config;
 	struct codel_rules rules;
 	uint64_t seed;
 	struct queue *queues;
@@ -89,7 +51,7 @@ struct source {
 static const char *
 check(void *config, const struct aqm_line *line)
 {
-	return codel_check(&((struct config *)config)->codel);
+	return codel_check(&((struct fq_codel_config *)config)->codel);
 }
 
 static int
@@ -97,7 +59,7 @@ init(void *memory, const void *config, const struct aqm_line *line, uint64_t see
 {
 	struct state *s = memory;
 
-	s->config = *(const struct config *)config;
+	s->config = *(const struct fq_codel_config *)config;
 	s->rules = codel_rules_of(&s->config.codel);
 	s->seed = seed;
 	s->fresh.first = s->old.first = s->free_slot = NOBODY;
@@ -144,7 +106,7 @@ step_out(struct state *s, struct list *list)
 static bool
 grow(struct state *s)
 {
-	uint32_t n = s->n_slots ? 2 * s->n_slots : FLOWS;
+	uint32_t n = s->n_slots ? 2 * s->n_slots : SLOTS;
 	struct waiting *slots = realloc(s->slots, n * sizeof(*slots));
 
 	if (slots == NULL)
@@ -214,7 +176,7 @@ enqueue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64
 		return false;
 	if (!queue->is_active) {
 		queue->is_active = true;
-		queue->deficit = (int64_t)s->config.quantum;
+		queue->deficit = (int64_t)s->config.quantum_bytes;
 		line_up(s, &s->fresh, number);
 	}
 	return true;
@@ -248,7 +210,7 @@ dequeue(void *memory, struct aqm_line *line, struct queue_packet *packet, uint64
 			return false;
 		source.queue = queue = &s->queues[list->first];
 		if (queue->deficit <= 0) {
-			queue->deficit += (int64_t)s->config.quantum;
+			queue->deficit += (int64_t)s->config.quantum_bytes;
 			line_up(s, &s->old, step_out(s, list));
 		} else if (codel_dequeue(&queue->codel, &s->rules, line, pop, &source, packet,
 					 now_ns)) {
@@ -294,8 +256,8 @@ const struct aqm_ops fq_codel_ops = {
 	.abi = AQM_ABI,
 	.name = "fq_codel",
 	.help = "Fair queueing with CoDel (RFC 8290; Linux's sch_fq_codel)",
-	.params = params,
-	.config_bytes = sizeof(struct config),
+	.params = fq_codel_params,
+	.config_bytes = sizeof(struct fq_codel_config),
 	.state_bytes = sizeof(struct state),
 	.check = check,
 	.init = init,

@@ -8,7 +8,7 @@
  * the same: it depends on the delay, of which nothing new is known before. Against the RFC's text:
  * it may exceed 1, as Linux's does.
  */
-#include "../aqm.h"
+#include "core/parameters.h"
 
 #define PROB_ONE (UINT64_MAX >> 8)
 #define TICK_SHIFT 6
@@ -17,15 +17,6 @@
 #define LONG_TICKS (250 * SECOND_TICKS / 1000)
 #define MTU_BYTES 1514u
 #define NO_TIME UINT64_MAX
-
-struct pie_config {
-	uint64_t target_ns;
-	uint64_t tupdate_ns;
-	uint64_t alpha; /* of 16 */
-	uint64_t beta;
-	bool ecn;
-	bool bytemode;
-};
 
 struct pie {
 	struct fifo packets; /* of struct queue_packet */
@@ -39,46 +30,6 @@ struct pie {
 	uint64_t accumulated; /* since the last drop: none below 0.85, one by 8.5 */
 	uint64_t next_update_ns;
 	uint64_t prng;
-};
-
-static const struct aqm_param params[] = {
-	{.name = "target",
-	 .kind = AQM_TIME,
-	 .offset = offsetof(struct pie_config, target_ns),
-	 .first = 15e6,
-	 .min = 1e3,
-	 .max = 1e10,
-	 .help = "queueing delay that it steers to"},
-	{.name = "tupdate",
-	 .kind = AQM_TIME,
-	 .offset = offsetof(struct pie_config, tupdate_ns),
-	 .first = 15e6,
-	 .min = 1e3,
-	 .max = 1e10,
-	 .help = "how often the probability is computed"},
-	{.name = "alpha",
-	 .kind = AQM_NUMBER,
-	 .offset = offsetof(struct pie_config, alpha),
-	 .first = 2,
-	 .max = 32,
-	 .help = "weight of the delay's distance from the target, in sixteenths per second"},
-	{.name = "beta",
-	 .kind = AQM_NUMBER,
-	 .offset = offsetof(struct pie_config, beta),
-	 .first = 20,
-	 .max = 32,
-	 .help = "weight of the delay's change, in sixteenths per second"},
-	{.name = "ecn",
-	 .kind = AQM_FLAG,
-	 .offset = offsetof(struct pie_config, ecn),
-	 .max = 1,
-	 .help = "mark instead of dropping what understands ECN, up to a probability of 10 %"},
-	{.name = "bytemode",
-	 .kind = AQM_FLAG,
-	 .offset = offsetof(struct pie_config, bytemode),
-	 .max = 1,
-	 .help = "drop small packets more rarely, by their bytes"},
-	{.name = NULL},
 };
 
 static void
@@ -269,7 +220,7 @@ const struct aqm_ops pie_ops = {
 	.abi = AQM_ABI,
 	.name = "pie",
 	.help = "Proportional integral controller enhanced (RFC 8033; Linux's sch_pie)",
-	.params = params,
+	.params = pie_params,
 	.config_bytes = sizeof(struct pie_config),
 	.state_bytes = sizeof(struct pie),
 	.init = init,

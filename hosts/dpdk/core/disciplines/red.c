@@ -6,7 +6,7 @@
  *
  * Linux has no "gentle" (Floyd 2000): from max to 2 max the probability rises to 1.
  */
-#include "../aqm.h"
+#include "core/parameters.h"
 
 #define WEIGHT_LOG_MAX 31
 #define TABLE_SIZE 256
@@ -17,17 +17,6 @@
 #define US_NS 1000u
 #define SERIES_TERMS 64
 #define NOT_COUNTING (-1)
-
-struct red_config {
-	uint64_t min_bytes;
-	uint64_t max_bytes;
-	uint64_t avpkt_bytes;
-	uint64_t burst;
-	double probability;
-	bool ecn;
-	bool harddrop;
-	bool gentle;
-};
 
 struct red {
 	struct fifo packets; /* of struct queue_packet */
@@ -50,57 +39,6 @@ enum action {
 	ACTION_NONE,
 	ACTION_MARK,
 	ACTION_FORCED,
-};
-
-static const struct aqm_param params[] = {
-	{.name = "min",
-	 .kind = AQM_BYTES,
-	 .offset = offsetof(struct red_config, min_bytes),
-	 .min = 1,
-	 .max = INT32_MAX,
-	 .help = "average queue at which packets begin to be marked; a third of max"},
-	{.name = "max",
-	 .kind = AQM_BYTES,
-	 .offset = offsetof(struct red_config, max_bytes),
-	 .min = 1,
-	 .max = INT32_MAX,
-	 .help = "that at which the probability is `probability`; a quarter of the limit"},
-	{.name = "avpkt",
-	 .kind = AQM_BYTES,
-	 .offset = offsetof(struct red_config, avpkt_bytes),
-	 .first = 1000,
-	 .min = 1,
-	 .max = INT32_MAX,
-	 .help = "the usual packet, by which time is counted while the line is idle"},
-	{.name = "burst",
-	 .kind = AQM_PACKETS,
-	 .offset = offsetof(struct red_config, burst),
-	 .min = 1,
-	 .max = 1e6,
-	 .help = "usual packets that the average lets pass; (2 min + max) / (3 avpkt)"},
-	{.name = "probability",
-	 .kind = AQM_PROBABILITY,
-	 .offset = offsetof(struct red_config, probability),
-	 .first = 0.02,
-	 .min = 1e-9,
-	 .max = 1,
-	 .help = "largest probability between min and max"},
-	{.name = "ecn",
-	 .kind = AQM_FLAG,
-	 .offset = offsetof(struct red_config, ecn),
-	 .max = 1,
-	 .help = "mark instead of dropping what understands ECN"},
-	{.name = "harddrop",
-	 .kind = AQM_FLAG,
-	 .offset = offsetof(struct red_config, harddrop),
-	 .max = 1,
-	 .help = "drop above max all the same"},
-	{.name = "gentle",
-	 .kind = AQM_FLAG,
-	 .offset = offsetof(struct red_config, gentle),
-	 .max = 1,
-	 .help = "from max to twice max the probability rises to 1"},
-	{.name = NULL},
 };
 
 static double
@@ -336,7 +274,7 @@ const struct aqm_ops red_ops = {
 	.abi = AQM_ABI,
 	.name = "red",
 	.help = "Random early detection (Floyd and Jacobson 1993; Linux's sch_red)",
-	.params = params,
+	.params = red_params,
 	.config_bytes = sizeof(struct red_config),
 	.state_bytes = sizeof(struct red),
 	.check = check,

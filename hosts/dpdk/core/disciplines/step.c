@@ -4,26 +4,11 @@
  * understand ECN is dropped there, as switches do it whose WRED has both thresholds at K, and
  * Linux's sch_red.
  */
-#include "../aqm.h"
-
-struct step_config {
-	uint64_t threshold_bytes;
-};
+#include "core/parameters.h"
 
 struct step {
 	struct fifo packets; /* of struct queue_packet */
 	uint64_t threshold_bytes;
-};
-
-static const struct aqm_param params[] = {
-	{.name = "threshold",
-	 .kind = AQM_BYTES,
-	 .offset = offsetof(struct step_config, threshold_bytes),
-	 .first = 30000,
-	 .min = 1,
-	 .max = INT32_MAX,
-	 .help = "the queue above which packets are marked, or dropped (K)"},
-	{.name = NULL},
 };
 
 static int
@@ -52,7 +37,7 @@ const struct aqm_ops step_ops = {
 	.abi = AQM_ABI,
 	.name = "step",
 	.help = "CE above a threshold (DCTCP; RFC 8257)",
-	.params = params,
+	.params = step_params,
 	.config_bytes = sizeof(struct step_config),
 	.state_bytes = sizeof(struct step),
 	.init = init,

@@ -143,6 +143,10 @@ def test_it_survives_json(text: str) -> None:
         ),
         ("{step: {threshold: 0B}}", "discipline.step.threshold: 0B is out of range; write 1B to"),
         (
+            "{fq_codel: {quantum: 255B}}",
+            "discipline.fq_codel.quantum: 255B is out of range; write 256B to 1.048576MB",
+        ),
+        (
             "{pie: {alpha: 40}}",
             "discipline.pie.alpha: 40: input should be less than or equal to 32",
         ),

@@ -83,6 +83,11 @@ def change(*items: str) -> str:
         (change("at: 1s, buffer: 100B"), "", "changes[0].buffer: 100B at 100mbit is 100 B"),
         (change("at: 1s, rate: 1mbit"), "sweep: {rate: [1mbit, 2mbit]}", "sweep.rate: bott"),
         ("policer: {rate: 1mbit, burst: 1kB}", "", "policer.burst: 1kB is out of range"),
+        (
+            "policer: {rate_bps: 1000000, burst: 1MB}",
+            "",
+            "policer.rate_bps: unknown key; did you mean 'rate'?",
+        ),
         ("policer: {rate: 0mbit, burst: 1MB}", "", "policer.rate: must be more than 0"),
     ],
 )

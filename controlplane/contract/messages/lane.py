@@ -1,0 +1,147 @@
+"""What a data plane is told of a lane, described for its C: lane.json.
+
+The contract's models say each field once. Of them are made the description here and, when the
+data plane is built, the C structures with the tables that read and print them
+(hosts/common/lane_header.py). `make schema` writes it; a test keeps it equal to the models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
+from ..limit import Limit, QueuedLine
+from ..link_changes import LineState, Policer, Schedule
+from ..model import JsonObject, attributes_of, in_c, limits
+from ..queues import POLICIES, Queue, Static
+from ..units import Duration, Quantity, Share, Size
+from .dataplane import ToldLane, ToldQueues
+
+FILE: Final = Path(__file__).with_name("lane.json")
+STRUCTURES: Final[dict[str, type[BaseModel]]] = {
+    "limit_config": Limit,
+    "queue_config": Queue,
+    "queues_config": ToldQueues,
+    "line_state": LineState,
+    "line_plan": Schedule,
+    "policer_config": Policer,
+    "lane_config": ToldLane,
+}
+"""Name in C -> model; what a structure holds comes before it."""
+PARTS: Final = {"return_config": QueuedLine}
+"""What is read into the first fields of a lane: the bottleneck of a way back."""
+CHECKED: Final = ("limit_config", "line_plan")
+"""Whose fields C checks against each other, for the sake of its arithmetic."""
+KINDS: Final = {**DISCIPLINES, **POLICIES}
+KIND_NAMES: Final[dict[type, str]] = {
+    Duration: "time",
+    Size: "bytes",
+    Share: "probability",
+    int: "number",
+    float: "real",
+    bool: "flag",
+}
+"""Type of a parameter -> enum aqm_kind (hosts/dpdk/core/aqm.h)."""
+NAMES: Final = {model: name for name, model in STRUCTURES.items()}
+
+
+def description() -> str:
+    """The text of the file."""
+    structures = ",\n".join(_structure(name, model) for name, model in STRUCTURES.items())
+    parts = {name: [field["name"] for field in _fields(model)] for name, model in PARTS.items()}
+    own = ",\n".join(_parameters(name, kind) for name, kind in KINDS.items() if _has_own(kind))
+    rest = f'"parts": {json.dumps(parts)},\n"checked": {json.dumps(CHECKED)},\n'
+    rest += f'"parameters": {{\n{own}\n}}'
+    return f'{{"structures": {{\n{structures}\n}},\n{rest}}}\n'
+
+
+def _has_own(kind: type[Parameters]) -> bool:
+    return bool(kind.model_fields) and kind is not Static
+
+
+def _parameters(name: str, kind: type[Parameters]) -> str:
+    """Those of a discipline or a policy; it holds those of the one that it is made of."""
+    held = next((each for each, base in KINDS.items() if base in kind.__mro__[1:]), "")
+    fields, of = _parameter_fields(kind), _parameter_fields(KINDS[held]) if held else {}
+    first = {key: {"first": fields[key]["first"]} for key in of if fields[key] != of[key]}
+    lines = ",\n".join(f"  {json.dumps(fields[key])}" for key in fields if key not in of)
+    start = f'"holds": {json.dumps(held)}, "first": {json.dumps(first)}'
+    return f' "{name}": {{{start}, "fields": [\n{lines}\n ]}}'
+
+
+def _parameter_fields(kind: type[Parameters]) -> dict[str, JsonObject]:
+    said = attributes_of(kind)
+    return {
+        name: _parameter(name, info) | {"about": said[name].removesuffix(".")}
+        for name, info in kind.model_fields.items()
+    }
+
+
+def _parameter(name: str, info: FieldInfo) -> JsonObject:
+    """A first value below the least one stands for none."""
+    kind: Any = next(k for k in _alternatives(info.annotation) if k is not type(None))
+    least, most = bounds_of(kind, info)
+    none = kind(0) if issubclass(kind, Quantity) else 0
+    member, first = machine_parameter(name, none if info.default is None else info.default)
+    bounds = {"min": least, "max": most}
+    return {"name": name, "member": member, "kind": KIND_NAMES[kind], "first": first, **bounds}
+
+
+def _structure(name: str, model: type[BaseModel]) -> str:
+    """With a line for each field."""
+    about = attributes_of(model)[""].split("\n\n")[0]
+    fields = ",\n".join(f"  {json.dumps(field)}" for field in _fields(model))
+    return f' "{name}": {{"about": {json.dumps(about)}, "fields": [\n{fields}\n ]}}'
+
+
+def _fields(model: type[BaseModel]) -> Iterator[JsonObject]:
+    said = attributes_of(model)
+    for name, info in model.model_fields.items():
+        if in_c(info).is_told:
+            yield _field(name, info) | {"about": said.get(name, "")}
+
+
+def _field(name: str, info: FieldInfo) -> JsonObject:
+    kinds = [kind for kind in _alternatives(info.annotation) if kind is not type(None)]
+    made = {"name": name, **_kind(kinds[0], info)}
+    if not info.is_required():
+        made["optional"] = True
+    if info.default is None and made["kind"] == "object":
+        made["unless_zero"] = True
+    if isinstance(kinds[0], type) and issubclass(kinds[0], Quantity):
+        made["name"] += f"_{next(iter(kinds[0].__annotations__))}"
+    return made
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Those of a union."""
+    is_other = get_origin(annotation) in (None, Literal, tuple)
+    return (annotation,) if is_other else get_args(annotation)
+
+
+def _kind(kind: Any, info: FieldInfo) -> JsonObject:
+    of_c = in_c(info)
+    if of_c.structure:
+        return {"kind": "own", "type": of_c.structure}
+    if get_origin(kind) is Literal:
+        return {"kind": "choice", "choices": list(get_args(kind))}
+    if get_origin(kind) is tuple:
+        least = max(getattr(each, "min_length", 0) for each in info.metadata)
+        most = max(getattr(each, "max_length", 0) for each in info.metadata)
+        return {"kind": "list", "type": NAMES[get_args(kind)[0]], "min": least, "max": most}
+    if kind is bool:
+        return {"kind": "flag"}
+    if issubclass(kind, BaseModel):
+        return {"kind": "object", "type": NAMES[kind]}
+    least, most = (1, kind.LARGEST) if issubclass(kind, Quantity) else (0, 2**63 - 1)
+    return {"kind": "number", **dict(zip(("min", "max"), limits(info, least, most), strict=True))}
+
+
+if __name__ == "__main__":
+    FILE.write_text(description())

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A lane in C, of its description: lane_header.py LANE.JSON STRUCTURES.H TABLES.H PARAMETERS.H.
+
+The build runs it; the headers stand in the build directory. A structure of the description becomes
+a struct, and a table of its fields that reads and prints it (json_fields.h). A key is the member's
+name; a choice is an enum of the key's name, a list an array beside its length, `n_<key>`. The
+parameters of a discipline or a policy become its configuration and its table (core/aqm.h).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FEW = 8
+"""A list of at most so many stands in the structure itself."""
+NARROW = 2**30
+"""A number up to here is 32 bits wide; more could be multiplied, and then overflow."""
+WRITTEN = ("scheduler",)
+"""Enumerations that a header for users' own C files has (core/memory.h)."""
+
+WHOLE, REAL = "uint64_t", "double"
+PARAMETER_TYPES = {
+    **dict.fromkeys(("time", "bytes", "number"), WHOLE),
+    **dict.fromkeys(("probability", "real"), REAL),
+    "flag": "bool",
+}
+
+
+def main() -> None:
+    """Write the headers."""
+    source, *headers = (Path(argument) for argument in sys.argv[1:])
+    lane = json.loads(source.read_bytes())
+    for header, make in zip(headers, (structures, tables, parameters), strict=True):
+        guard = f"NASHBED_{header.stem.upper()}_H"
+        # REUSE-IgnoreStart
+        licence = "/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */"
+        # REUSE-IgnoreEnd
+        generated = f"/* Generated from {source.name}, which the contract's models make. */"
+        lines = (licence, generated, f"#ifndef {guard}\n#define {guard}", *make(lane), "#endif")
+        header.write_text("\n".join(lines) + "\n")
+
+
+def structures(lane: dict[str, Any]) -> Iterator[str]:
+    """Enumerations and structures."""
+    for name, described in lane["structures"].items():
+        for field in described["fields"]:
+            if field["kind"] == "choice":
+                yield from enumeration(field)
+        yield f"\n/* {described['about']} */\nstruct {name} {{"
+        for field in described["fields"]:
+            yield f"\t/* {field['about']} */\n\t{member(field)};"
+        yield "};"
+
+
+def enumeration(field: dict[str, Any]) -> Iterator[str]:
+    """The values of a choice, in their order."""
+    values = [f"{field['name']}_{value}".upper() for value in field["choices"]]
+    if field["name"] in WRITTEN:
+        same = " && ".join(f"{value} == {number}" for number, value in enumerate(values))
+        yield f'\n_Static_assert({same}, "{field["name"]}");'
+    else:
+        yield f"\nenum {field['name']} {{ {', '.join(values)} }};"
+
+
+def member(field: dict[str, Any]) -> str:
+    """A field in its structure."""
+    name = field["name"]
+    if field["kind"] == "list":
+        array = f"{name}[{field['max']}]" if field["max"] <= FEW else f"*{name}"
+        return f"struct {field['type']} {array};\n\tsize_t n_{name}"
+    if field["kind"] in ("object", "own"):
+        return f"struct {field['type']} {name}"
+    if field["kind"] == "choice":
+        return f"enum {name} {name}"
+    if field["kind"] == "flag":
+        return f"bool {name}"
+    return f"uint{32 if field['max'] <= NARROW else 64}_t {name}"
+
+
+def tables(lane: dict[str, Any]) -> Iterator[str]:
+    """A table of each structure, and of each part of the last one."""
+    for name, described in lane["structures"].items():
+        for field in described["fields"]:
+            if field["kind"] == "choice":
+                values = ", ".join(f'"{value}"' for value in field["choices"])
+                yield f"\nstatic const char *const {field['name']}_names[] = {{{values}, NULL}};"
+            if field["kind"] == "list":
+                of = field["type"]
+                item = f"JSON_ITEM(struct {of}, {of}_fields)"
+                yield f"\nstatic const struct json_field {of}_item = {item};"
+        yield from table(name, name, described["fields"], lane["checked"])
+    whole = {field["name"]: field for field in described["fields"]}
+    for part, names in lane["parts"].items():
+        yield from table(part, name, [whole[each] for each in names], lane["checked"])
+
+
+def table(
+    name: str, structure: str, fields: list[dict[str, Any]], checked: list[str]
+) -> Iterator[str]:
+    """Fields of a structure as rows."""
+    rows = (f"\t{row(structure, field, checked)}," for field in fields)
+    yield "\n".join([f"\nconst struct json_field {name}_fields[] = {{", *rows, "\t{0},\n};"])
+
+
+def row(structure: str, field: dict[str, Any], checked: list[str]) -> str:
+    """A field as a row of its table."""
+    name, kind = field["name"], field["kind"]
+    more = [f".{key} = INT64_C({field[key]})" for key in ("min", "max") if field.get(key)]
+    more += [f".{key} = true" for key in ("optional", "unless_zero") if key in field]
+    if kind == "list":
+        more += [".allocate = true"] if field["max"] > FEW else []
+        start = f"{name}, n_{name}, {field['type']}_item"
+        return f'JSON_LIST(struct {structure}, "{name}", {", ".join([start, *more])})'
+    if kind == "choice":
+        more.append(f".choices = {name}_names")
+    if kind == "object":
+        more.append(f".fields = {field['type']}_fields")
+        more += [f".check = check_{field['type']}"] if field["type"] in checked else []
+    how = f"as_{field['type'] if kind == 'own' else kind}"
+    return f'JSON_FIELD(struct {structure}, "{name}", {", ".join([name, how, *more])})'
+
+
+def parameters(lane: dict[str, Any]) -> Iterator[str]:
+    """Configuration and table of each discipline and policy that has parameters."""
+    yield '#include "core/aqm.h"'
+    for name, described in lane["parameters"].items():
+        held, own = described["holds"], described["fields"]
+        members = [f"struct {held}_config {held}"] if held else []
+        members += [f"{PARAMETER_TYPES[each['kind']]} {each['member']}" for each in own]
+        yield f"\nstruct {name}_config {{\n\t" + ";\n\t".join(members) + ";\n};"
+        yield f"\nstatic const struct aqm_param {name}_params[] = {{"
+        for each in lane["parameters"][held]["fields"] if held else ():
+            yield parameter(name, f"{held}.", each | described["first"].get(each["name"], {}))
+        for each in own:
+            yield parameter(name, "", each)
+        yield "\t{.name = NULL},\n};"
+
+
+def parameter(name: str, held: str, field: dict[str, Any]) -> str:
+    """A parameter as a row of its table."""
+    member = f"offsetof(struct {name}_config, {held}{field['member']})"
+    numbers = f"{json.dumps(field['first'])}, {field['min']}, {field['max']}"
+    start = f'"{field["name"]}", AQM_{field["kind"].upper()}'
+    return f'\t{{{start}, {member}, {numbers},\n\t "{field["about"]}"}},'
+
+
+if __name__ == "__main__":
+    main()

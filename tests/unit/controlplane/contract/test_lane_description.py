@@ -1,0 +1,105 @@
+"""What C is told of a lane is what the models say, and what the build makes of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from nashbed.controlplane.contract.messages.lane import FILE, description
+from nashbed.controlplane.machine.paths import ROOT
+
+DESCRIBED = {
+    "structures": {
+        "held": {"about": "In it.", "fields": [{"name": "on", "kind": "flag", "about": "Is on."}]},
+        "out": {
+            "about": "Around it.",
+            "fields": [
+                {"name": "few", "kind": "list", "type": "held", "min": 2, "max": 8, "about": "A."},
+                {"name": "many", "kind": "list", "type": "held", "max": 9, "about": "B."},
+                {"name": "held", "kind": "object", "type": "held", "about": "C."},
+                {"name": "kind", "kind": "choice", "choices": ["a", "b"], "about": "D."},
+                {"name": "small", "kind": "number", "max": 2**30, "optional": True, "about": "E."},
+                {"name": "large", "kind": "number", "min": 1, "max": 2**30 + 1, "about": "F."},
+            ],
+        },
+    },
+    "parts": {"part": ["small"]},
+    "checked": ["held"],
+    "parameters": {
+        "red": {
+            "holds": "",
+            "first": {},
+            "fields": [
+                {"name": "min", "member": "min_bytes", "kind": "bytes", "first": 5, "min": 1,
+                 "max": 9, "about": "Least"},
+            ],
+        },
+        "fred": {"holds": "red", "first": {"min": {"first": 6}}, "fields": []},
+    },
+}  # fmt: skip
+
+
+def made(folder: Path) -> list[str]:
+    """The text of the headers, without what is in front of their first line and behind the last."""
+    (folder / "lane.json").write_text(json.dumps(DESCRIBED))
+    headers = [folder / f"{name}.h" for name in ("structures", "tables", "parameters")]
+    program = ROOT / "hosts" / "common" / "lane_header.py"
+    subprocess.run([sys.executable, program, folder / "lane.json", *headers], check=True)
+    return [
+        "\n".join(header.read_text().splitlines()[4:-1]).strip().expandtabs(2) for header in headers
+    ]
+
+
+def test_the_description_is_the_models() -> None:
+    assert FILE.read_text() == description(), "make schema"
+
+
+def test_what_the_build_makes(tmp_path: Path) -> None:
+    structures, tables, parameters = made(tmp_path)
+    assert structures.endswith("""\
+enum kind { KIND_A, KIND_B };
+
+/* Around it. */
+struct out {
+  /* A. */
+  struct held few[8];
+  size_t n_few;
+  /* B. */
+  struct held *many;
+  size_t n_many;
+  /* C. */
+  struct held held;
+  /* D. */
+  enum kind kind;
+  /* E. */
+  uint32_t small;
+  /* F. */
+  uint64_t large;
+};""")
+    assert tables.endswith("""\
+const struct json_field out_fields[] = {
+  JSON_LIST(struct out, "few", few, n_few, held_item, .min = INT64_C(2), .max = INT64_C(8)),
+  JSON_LIST(struct out, "many", many, n_many, held_item, .max = INT64_C(9), .allocate = true),
+  JSON_FIELD(struct out, "held", held, as_object, .fields = held_fields, .check = check_held),
+  JSON_FIELD(struct out, "kind", kind, as_choice, .choices = kind_names),
+  JSON_FIELD(struct out, "small", small, as_number, .max = INT64_C(1073741824), .optional = true),
+  JSON_FIELD(struct out, "large", large, as_number, .min = INT64_C(1), .max = INT64_C(1073741825)),
+  {0},
+};
+
+const struct json_field part_fields[] = {
+  JSON_FIELD(struct out, "small", small, as_number, .max = INT64_C(1073741824), .optional = true),
+  {0},
+};""")
+    assert parameters.endswith("""\
+struct fred_config {
+  struct red_config red;
+};
+
+static const struct aqm_param fred_params[] = {
+  {"min", AQM_BYTES, offsetof(struct fred_config, red.min_bytes), 6, 1, 9,
+   "Least"},
+  {.name = NULL},
+};""")
