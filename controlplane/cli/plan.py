@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 from nashbed.files import read_testbed
-from nashbed.planning import ClusterSeats, LengthAnswer, Preview, speed_ups
+from nashbed.planning import (
+    ClusterSeats,
+    LengthAnswer,
+    Preview,
+    speed_ups,
+    wanted_free_bytes,
+)
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..contract.certificate import Standing
@@ -15,7 +21,6 @@ from ..contract.errors import EXIT_OK
 from ..contract.model import JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
-from ..machine.host.preflight import wanted_free_bytes
 from .api_command import Call, command
 from .console import as_text, duration_text, new_table
 from .options import AsJson, answer, app
