@@ -8,6 +8,7 @@ from nashbed.controlplane.contract.certificate import Standing
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.machine.c_files.finding import find_ccas
+from nashbed.controlplane.machine.host.preflight import wanted_free_bytes
 from nashbed.controlplane.plan.estimates import speed_ups
 from nashbed.controlplane.run.planning import plan_run, preview_run
 from nashbed.controlplane.run.standing import standing
@@ -18,7 +19,15 @@ from .files import ScenarioLike, TestbedLike, read_scenario, read_testbed
 from .place import LOG, Say, chosen_cluster, reach_cluster
 from .steps import ShowStep, show_nothing
 
-__all__ = ["ClusterSeats", "LengthAnswer", "Preview", "plan", "preview", "speed_ups"]
+__all__ = [
+    "ClusterSeats",
+    "LengthAnswer",
+    "Preview",
+    "plan",
+    "preview",
+    "speed_ups",
+    "wanted_free_bytes",
+]
 
 FIRST_WORKER_S = 30.0
 """How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nashbed.files import read_testbed
-from nashbed.planning import Preview, speed_ups
+from nashbed.planning import Preview, speed_ups, wanted_free_bytes
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, counted
-from ..machine.host.preflight import wanted_free_bytes
 from .api_command import Call, command
 from .console import duration_text, rows_text
 from .options import Answer, app

@@ -64,7 +64,7 @@ import json
 import nashbed as nb
 from pathlib import Path
 run = nb.open_run({str(run)!r})
-question = dict(rate="50mbit", base_rtt="40ms", buffer="5bdp", flows=4)
+question = dict(rate="50mbit", base_rtt="40ms", buffer="5bdp", flows=4, second_flows=2)
 bed = dict(name="b", target="mine", ports=dict(senders=dict(driver="af_xdp"),
            receivers=dict(driver="af_xdp")), capacity=dict(rate="1gbit", lanes=1))
 print(json.dumps([
