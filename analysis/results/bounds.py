@@ -151,8 +151,8 @@ def _measured(bound: AcceptanceBound, where: Where) -> Reading:
     if bound.mix is None and overall:
         cells = [cell for cell in cells if min(strategy_totals(cell.state)) > 0]
     found = [values for cell in cells if (values := list(_values(cell, bound, where)))]
-    if all(math.isnan(value) for values in found for value in values):
-        return Reading(None, "not measured: no valid trial of this mix has a value")
+    if not found:
+        return Reading(None, "not measured: no valid trial of this mix has such a value")
     if not all(math.isfinite(value) for values in found for value in values):
         return Reading(None, "not known in every trial: it did not come, or was not measured")
     means = [sum(values) / len(values) for values in found]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
 from nashbed.analysis.nash.answer import equilibria_answer
-from nashbed.analysis.results.export import check_export, export_run, flat_tables
+from nashbed.analysis.results.export import check_export, export_run, flat_tables, made_table
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.analysis.traces import (
     NS_PER_S,
@@ -264,6 +264,17 @@ class Run:
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """`trials`, `flows`, `mixes` and `ledger`, as `nashbed export` writes them."""
         return flat_tables(self.summary)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of `tables`, or what is made of the run when it is asked for.
+
+        Args:
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`.
+
+        Raises:
+            RunError: There is no such table, or the run has none of it.
+        """
+        return self.tables[name] if name in self.tables else made_table(self.summary, name)
 
     def export(
         self, out: str | Path, suffix: str = "csv", raw: Sequence[str] = ()
