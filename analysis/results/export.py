@@ -18,7 +18,7 @@ from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
 from ..sharing.tables import MADE as MADE_OF_POSTCARDS
 from ..state import mix_state, state_text, strategy_totals
-from .frames import FRAMES
+from .frames import FRAMES, made_table
 from .summary import RunSummary, SummaryRow
 
 FORMATS = ("csv", "parquet")
@@ -210,20 +210,6 @@ def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
         raise RunError(f"{measures.run.path}: no valid trial has the table {name}")
     parts = [t.lazy(name).select(pl.lit(t.id).alias("trial"), pl.all()) for t in trials]
     return pl.concat(parts)
-
-
-def made_table(summary: RunSummary, name: str) -> pl.DataFrame:
-    """One of FRAMES of a run.
-
-    Raises:
-        RunError: There is no such frame, or the run has none of it.
-    """
-    if name not in FRAMES:
-        raise RunError(f"there is no table {name!r}; there are {', '.join(FRAMES)}")
-    table = FRAMES[name].table(summary)
-    if not table.width:
-        raise RunError(f"{summary.measures.run.path}: {FRAMES[name].lacking}")
-    return table
 
 
 def _write_asked(summary: RunSummary, folder: Path, name: str, suffix: str) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
+import polars as pl
 from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.store.errors import RunError
 
 from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Frame
 from ..measures import Cell, RunMeasures
@@ -207,16 +210,18 @@ GATES = Frame(
     (
         SETTING,
         MIX,
-        Column("trial", "the trial"),
-        Column("name", "the gate"),
-        Column("passed", "whether the trial passes it"),
-        Column("value", "what was measured; null: not measurable"),
-        Column("limit", "the bound"),
-        Column("unit", "unit of both"),
+        Column("trial", "the trial", "Trial"),
+        Column("name", "the gate", "Gate"),
+        Column(
+            "passed", "whether the trial passes it", "Passed", form=lambda x: "yes" if x else "NO"
+        ),
+        Column("value", "what was measured; null: not measurable", "Value", PLAIN),
+        Column("limit", "the bound", "Limit", PLAIN),
+        Column("unit", "unit of both", "Unit"),
         Column("detail", "one line for a person"),
     ),
     _gates,
-)
+)  # fmt: skip
 
 
 def _bounds(summary: RunSummary) -> Iterator[JsonObject]:
@@ -230,12 +235,12 @@ BOUNDS = Frame(
     (
         SETTING,
         Column("metric", "the bound's metric"),
-        Column("description", "what is held to what"),
-        Column("value", "what was measured; null: it was not"),
-        Column("low", "smallest allowed value; null: no bound"),
-        Column("high", "largest allowed value; null: no bound"),
-        Column("unit", "unit of the three"),
-        Column("verdict", "`met`, `missed` or `undecided`"),
+        Column("description", "what is held to what", "What"),
+        Column("value", "what was measured; null: it was not", "Value", PLAIN),
+        Column("low", "smallest allowed value; null: no bound", "Least", PLAIN),
+        Column("high", "largest allowed value; null: no bound", "Most", PLAIN),
+        Column("unit", "unit of the three", "Unit"),
+        Column("verdict", "`met`, `missed` or `undecided`", "Verdict"),
         Column("detail", "where the value comes from, or why there is none"),
     ),
     _bounds,
@@ -246,6 +251,32 @@ ON_PAGE = (HARM, CHANGES, TRANSFERS, MEDIA)
 """Those with a section of the report where a run has any, in its order."""
 FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS)}
 """Those that are exported when they are asked for."""
+
+
+def made_table(summary: RunSummary, name: str) -> pl.DataFrame:
+    """One of FRAMES of a run, in base units.
+
+    Raises:
+        RunError: There is no such frame, or the run has none of it.
+    """
+    table = _frame(name).table(summary)
+    return table if table.width else _refuse(summary, name)
+
+
+def made_section(summary: RunSummary, name: str) -> JsonObject:
+    """The same as a page shows it."""
+    section = _frame(name).section(summary)
+    return section if section["rows"] else _refuse(summary, name)
+
+
+def _frame(name: str) -> Frame[RunSummary]:
+    if name not in FRAMES:
+        raise RunError(f"there is no table {name!r}; there are {', '.join(FRAMES)}")
+    return FRAMES[name]
+
+
+def _refuse(summary: RunSummary, name: str) -> NoReturn:
+    raise RunError(f"{summary.measures.run.path}: {FRAMES[name].lacking}")
 
 
 def _mix(measures: RunMeasures, state: tuple[tuple[int, ...], ...]) -> str:

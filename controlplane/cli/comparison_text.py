@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.table import Table
 
 from ..contract.metrics import DISPLAY
-from .console import as_text, new_table
+from .console import WIDE, as_text, new_table
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.compare import (
@@ -35,7 +35,6 @@ CELLS = 21
 """Characters of a drawn interval; odd, so that one of them is 0."""
 SPAN = 2.0
 """What is drawn goes so many margins to either side; beyond, an arrow stands for it."""
-WIDE = 120
 Row = TypeVar("Row", "Comparison", "ShareComparison", "ShareEquivalence")
 
 

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import fill
 
 from nashbed.steps import ShowStep, show_nothing
 from rich.console import Console, RenderableType
@@ -20,7 +21,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from ..contract.model import JsonObject
+
 WIDTH = 110
+WIDE = 120
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
@@ -40,8 +44,19 @@ def new_table(title: str, *columns: str) -> Table:
     for each in columns:
         name = each.lstrip(">|")
         marks = each.removesuffix(name)
-        table.add_column(name, justify="right" if ">" in marks else "left", no_wrap="|" in marks)
+        right, whole = ">" in marks, "|" in marks
+        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
+
+
+def section_text(section: JsonObject) -> str:
+    """A section of a report as plain text: its table and its note."""
+    heads = (f">{head}" for head in section["columns"])
+    table = new_table(section["title"], *section["words"], *heads)
+    for row in section["rows"]:
+        values = (" ".join(filter(None, value)) for value in row["values"])
+        table.add_row(row["setting"], *row["words"], *values)
+    return as_text(table, WIDE) + (f"{fill(section['note'], WIDE)}\n" if section["note"] else "")
 
 
 def say(line: str) -> None:

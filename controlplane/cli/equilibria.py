@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..contract.errors import EXIT_OK
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import as_text, new_table, question_display
+from .console import WIDE, as_text, new_table, question_display
 from .options import AsJson, answer, app
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ nashbed equilibria equilibria.csv results/*-settled --out equilibria.csv (adds o
 
 nashbed equilibria configs/scenarios/measured/equilibria.csv --plate plate.png"""
 NONE = "-"
-WIDE = 120
 
 
 @command(app, "tables.equilibria", examples=EXAMPLES, display=question_display)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +12,13 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
 from .comparison_text import MOST_ROWS, comparison_text, equivalence_text
-from .console import question_display
+from .console import question_display, section_text
 from .options import AsJson, answer, app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
+    from nashbed.runs import Run
 
 
 COMPARE_EXAMPLES = """Examples:
@@ -28,6 +30,8 @@ TABLE_FORMATS = ("csv", "parquet")
 EXPORT_EXAMPLES = """Examples:
 
 nashbed export results/20260101T120000Z-quickstart --format parquet
+
+nashbed export results/20260101T120000Z-quickstart --format text --table gates
 
 nashbed export results/20260101T120000Z-quickstart --format perfetto --trial b1bdp-k01-r0-a0
 
@@ -111,7 +115,8 @@ def compare(
     form=typer.Option(
         "csv",
         "--format",
-        help="Tables of a run: csv or parquet. One trial: perfetto, qlog, int-xd or pcapng.",
+        help="Tables of a run: csv, parquet, or text for those of --table on the terminal. "
+        "One trial: perfetto, qlog, int-xd or pcapng.",
     ),
     suffix=None,
     out=typer.Option(
@@ -143,6 +148,8 @@ def export(
     docs/how-to/traces.md what a trial's files have.
     """
     form, out = export_trial.given["form"], export_trial.given.get("out")
+    if form == "text":
+        return _show(open_run(), export.given.get("raw", ()), as_json)
     if form not in TABLE_FORMATS:
         if "raw" in export.given:
             raise ConfigError(f"--table: is for tables ({', '.join(TABLE_FORMATS)}), not {form}")
@@ -161,6 +168,16 @@ def export(
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
     data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
     answer(data, as_json, "\n".join(lines))
+    return EXIT_OK
+
+
+def _show(run: Run, names: Sequence[str], as_json: bool) -> int:
+    """Tables on the terminal, as the report shows them."""
+    if not names:
+        raise ConfigError("--format text: shows tables that are asked for; add --table harm")
+    sections = {name: run.section(name) for name in names}
+    text = "" if as_json else "\n".join(map(section_text, sections.values()))
+    answer({"ok": True, "tables": sections}, as_json, text)
     return EXIT_OK
 
 

@@ -12,9 +12,10 @@ from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.acceptance import check_measures
-from nashbed.analysis.results.export import made_table
+from nashbed.analysis.results.frames import made_section, made_table
 from nashbed.analysis.results.harm import harm_of_run
 from nashbed.analysis.results.summary import RunSummary, summary_rows
+from nashbed.controlplane.cli.console import section_text
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes
 from nashbed.controlplane.store.errors import RunError
@@ -144,6 +145,17 @@ def test_table_of_harm() -> None:
     assert (bbr["against_own"], bbr["against_cubic"], bbr["against_reno"]) == ("more",) * 3
     own = next(r for r in rows if r["by"] == "cubic" and r["metric"] == "per_flow_throughput")
     assert (own["against_own"], own["against_reno"]) == (None, "more")
+
+
+def test_a_terminal_shows_what_the_page_shows() -> None:
+    section = made_section(RunSummary(measured(), [], [], []), "harm")
+    bbr = next(r for r in section["rows"] if r["words"] == ["bbr", "Throughput per flow", "Mbit/s"])
+    (alone, _), (beside, _), (harm, _), *verdicts = bbr["values"]
+    assert (alone, beside, harm) == ("80.0", "10.0", "0.875")
+    assert verdicts == [("more", "")] * 3
+    line = next(x for x in section_text(section).splitlines() if "Throughput" in x and "bbr" in x)
+    assert "Mbit/s" in line
+    assert "0.875" in line
 
 
 def test_other_runs_show_no_harm() -> None:

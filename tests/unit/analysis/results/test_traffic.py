@@ -18,7 +18,8 @@ from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.acceptance import AcceptanceResult, check_measures
 from nashbed.analysis.results.changes import responses_of_run
-from nashbed.analysis.results.export import export_run, made_table
+from nashbed.analysis.results.export import export_run
+from nashbed.analysis.results.frames import made_table
 from nashbed.analysis.results.summary import RunSummary, summarise
 from nashbed.analysis.results.transfers import transfers_of_run
 from nashbed.controlplane.contract.scenario import Scenario
