@@ -173,8 +173,8 @@ def _values(cell: Cell, bound: AcceptanceBound, where: Where) -> Iterator[float]
     group = None if bound.group is None else groups.index(bound.group)
     for trial in cell.trials:
         if METRICS[bound.metric].scope == "trial" or trial.flow_mask(bound.strategy, group).any():
-            read = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
-            yield read(bound.metric, bound.strategy, group)
+            value_of = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
+            yield value_of(bound.metric, bound.strategy, group)
 
 
 def _ratio(bound: AcceptanceBound, where: Where) -> Reading:
