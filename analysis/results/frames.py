@@ -20,7 +20,9 @@ from .harm import YARDSTICKS, harm_of_run, yardsticks
 from .summary import RunSummary
 from .transfers import READINGS, transfers_of_run
 
-INTERVALS = "Means over trials, ± half the width of the 95 % interval where n > 1."
+INTERVALS = (
+    "Means over trials, ± half the width of the 95 % interval where n > 2; of two both values."
+)
 SETTING = Column("setting", "label of the setting", "Setting")
 MIX = Column("mix", "the mix, in words", "Mix")
 GROUP = Column("group", "the flow group", "Group")
