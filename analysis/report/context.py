@@ -26,6 +26,7 @@ from ..models.accuracy import ModelErrors
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
+from ..results.frames import ON_PAGE
 from ..results.summary import RunSummary
 from ..sharing.of_run import RunSharing
 from ..state import mix_state, state_text
@@ -46,7 +47,6 @@ from .models import models_context
 from .sharing import sharing_context
 from .taps import taps_context
 from .testbeds import testbeds_context
-from .traffic import traffic_sections
 
 NS_PER_MS = 1e6
 WIDE_FIGURES = frozenset(
@@ -116,7 +116,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
-        "traffic": traffic_sections(measures),
+        "traffic": [s for s in (f.section(findings.summary) for f in ON_PAGE) if s["rows"]],
         "sharing": sharing_context(measures, findings.sharing),
         "taps": taps_context(findings.taps),
         "testbeds": testbeds_context(findings.summary),

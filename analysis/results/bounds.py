@@ -151,8 +151,8 @@ def _measured(bound: AcceptanceBound, where: Where) -> Reading:
     if bound.mix is None and overall:
         cells = [cell for cell in cells if min(strategy_totals(cell.state)) > 0]
     found = [values for cell in cells if (values := list(_values(cell, bound, where)))]
-    if all(math.isnan(value) for values in found for value in values):
-        return Reading(None, "not measured: no valid trial of this mix has a value")
+    if not found:
+        return Reading(None, "not measured: no valid trial of this mix has such a value")
     if not all(math.isfinite(value) for values in found for value in values):
         return Reading(None, "not known in every trial: it did not come, or was not measured")
     means = [sum(values) / len(values) for values in found]
@@ -173,8 +173,8 @@ def _values(cell: Cell, bound: AcceptanceBound, where: Where) -> Iterator[float]
     group = None if bound.group is None else groups.index(bound.group)
     for trial in cell.trials:
         if METRICS[bound.metric].scope == "trial" or trial.flow_mask(bound.strategy, group).any():
-            read = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
-            yield read(bound.metric, bound.strategy, group)
+            value_of = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
+            yield value_of(bound.metric, bound.strategy, group)
 
 
 def _ratio(bound: AcceptanceBound, where: Where) -> Reading:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.contract.units import NS_PER_S
-from nashbed.controlplane.store.errors import RunError
 
 from ..align.course import PathChange
 from ..measures import Cell, RunMeasures
 from ..metrics.changes import ChangeResponse
 from ..metrics.statistics import Estimate, estimate
-from ..state import State, state_text
+from ..state import State
 
 
 @dataclass(frozen=True)
@@ -85,35 +81,3 @@ def _row(
         cell.setting, cell.state, each.number, each.change, each.length_ns, strategy, group,
         metric, len(times), known, estimate(times, possible=(0, math.inf)),
     )  # fmt: skip
-
-
-def write_changes(measures: RunMeasures, path: Path) -> None:
-    """Write them as Parquet, a row for each change, mix, and flows that converge.
-
-    Raises:
-        RunError: No path of the run changes.
-    """
-    rows = [
-        {
-            "setting": each.setting.label,
-            "mix": state_text(each.state, measures.strategies, measures.group_names),
-            "change": each.number,
-            "at_s": each.change.at_ns / NS_PER_S,
-            "what": each.change.text,
-            "until_next_s": each.length_ns / NS_PER_S,
-            "group": each.group,
-            "strategy": each.strategy,
-            "metric": each.metric,
-            "time_s": None if each.time_s is None else each.time_s.mean,
-            "ci95": None if each.time_s is None else each.time_s.half_width,
-            "trials": each.trials,
-            "known": each.known,
-        }
-        for each in responses_of_run(measures)
-    ]
-    if not rows:
-        raise RunError(
-            f"{measures.run.path}: no path changes within the measured window; write "
-            "`bottleneck: {changes: [{at: 30s, rate: 10mbit}]}`"
-        )
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path, compression="zstd")

@@ -18,18 +18,11 @@ from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
 from ..sharing.tables import MADE as MADE_OF_POSTCARDS
 from ..state import mix_state, state_text, strategy_totals
-from .changes import write_changes
-from .harm import write_harm
+from .frames import FRAMES, made_table
 from .summary import RunSummary, SummaryRow
-from .transfers import write_transfers
 
 FORMATS = ("csv", "parquet")
-MADE = {
-    **MADE_OF_POSTCARDS,
-    "harm": write_harm,
-    "completions": write_transfers,
-    "changes": write_changes,
-}
+MADE = (*MADE_OF_POSTCARDS, *FRAMES)
 """Tables that are made when they are asked for."""
 _TRIAL_COLUMNS = {
     "trial": pl.String, "setting": pl.String, "rate_bps": pl.Int64, "buffer_bytes": pl.Int64,
@@ -68,7 +61,7 @@ def export_run(
         out.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(out) as made:
             rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(summary).items()}
-            return rows | {name: _write_asked(summary.measures, made, name, suffix) for name in raw}
+            return rows | {name: _write_asked(summary, made, name, suffix) for name in raw}
 
 
 def flat_tables(summary: RunSummary) -> dict[str, pl.DataFrame]:
@@ -219,13 +212,16 @@ def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
     return pl.concat(parts)
 
 
-def _write_asked(measures: RunMeasures, folder: Path, name: str, suffix: str) -> int:
+def _write_asked(summary: RunSummary, folder: Path, name: str, suffix: str) -> int:
+    measures = summary.measures
     if name not in MADE:
         return _write(_raw(measures, name), folder, name, suffix)
     if not measures.trials:
         raise RunError(f"{measures.run.path}: no valid trial, of which {name} could be made")
+    if name in FRAMES:
+        return _write(made_table(summary, name).lazy(), folder, name, suffix)
     path = folder / f"{name}.parquet"
-    MADE[name](measures, path)
+    MADE_OF_POSTCARDS[name](measures, path)
     if suffix == "parquet":
         return int(pl.scan_parquet(path).select(pl.len()).collect().item())
     rows = _write(pl.scan_parquet(path), folder, name, suffix)

@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import polars as pl
 from nashbed.controlplane.contract.harm import HarmedMetric, HarmMixes
 from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.store.errors import RunError
 
 from ..align.traffic import who_always_sends
 from ..measures import Cell, RunMeasures, TrialMeasures
-from ..metrics import metric_named
 from ..metrics.harm import harm_of_less, harm_of_more
 from ..metrics.statistics import Estimate, estimate
 from ..state import State, strategy_totals
@@ -159,23 +155,6 @@ def _harm(
     return first, second, third
 
 
-def write_harm(measures: RunMeasures, path: Path) -> None:
-    """Write the harm of a run as Parquet, a row for each setting, metric and strategy.
-
-    Raises:
-        RunError: The run's mixes do not show harm.
-    """
-    found = harm_of_run(measures)
-    if not found:
-        raise RunError(
-            f"{measures.run.path}: harm takes a victim alone and beside others; write "
-            "`sweep: {mixes: {harm_to: cubic}}` into the scenario"
-        )
-    pl.DataFrame([_row(harm, found) for harm in found], infer_schema_length=None).write_parquet(
-        path, compression="zstd"
-    )
-
-
 def yardsticks(harm: Harm, found: list[Harm]) -> dict[str, Harm]:
     """The harm that the victim's own kind, CUBIC and Reno do in the place of others."""
     alike = [
@@ -185,24 +164,3 @@ def yardsticks(harm: Harm, found: list[Harm]) -> dict[str, Harm]:
     ]
     names = dict.fromkeys((harm.victim, *YARDSTICKS))
     return {each.by: each for each in alike if each.by in names}
-
-
-def _row(harm: Harm, found: list[Harm]) -> dict[str, object]:
-    held = yardsticks(harm, found)
-    return {
-        "setting": harm.setting.label,
-        "victim": harm.victim,
-        "by": harm.by,
-        "metric": harm.metric,
-        "unit": metric_named(harm.metric).unit,
-        "alone": harm.alone.mean,
-        "beside": harm.beside.mean,
-        "harm": harm.harm.mean,
-        "n": harm.harm.n,
-        "ci95": harm.harm.half_width,
-        **{
-            f"against_{name}": None if other is None or other is harm else harm.against(other)
-            for name, other in (("own", held.get(harm.victim)),
-                                *((name, held.get(name)) for name in YARDSTICKS))
-        },
-    }  # fmt: skip

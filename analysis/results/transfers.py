@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import polars as pl
-from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.store.errors import RunError
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics.completion import CLASS_NAMES, Completions, mean_of_completed, percentile
 from ..metrics.statistics import Estimate, estimate
-from ..state import State, state_text
+from ..state import State
 
 Reading = Callable[[Completions], float]
 ALL_SIZES = "all sizes"
@@ -116,26 +112,3 @@ def _chosen(trial: TrialMeasures, group: int, strategy: str, index: int) -> Comp
     kind = (trial.group == group) & (np.array(trial.strategy) == strategy)
     which = kind[found.flow]
     return found.chosen(which if index == len(CLASS_NAMES) else which & (found.size_class == index))
-
-
-def write_transfers(measures: RunMeasures, path: Path) -> None:
-    """Write them as Parquet, a row for each class.
-
-    Raises:
-        RunError: The run has no finite transfers.
-    """
-    rows = []
-    for each in transfers_of_run(measures):
-        mix = state_text(each.state, measures.strategies, measures.group_names)
-        row: JsonObject = {"setting": each.setting.label, "mix": mix, "group": each.group}
-        row |= {"strategy": each.strategy, "sizes": each.sizes}
-        row |= {"transfers": each.transfers, "unfinished": each.unfinished}
-        for name, found in each.readings.items():
-            row[name] = None if found is None else found.mean
-            row[f"{name}_ci95"] = None if found is None else found.half_width
-        rows.append(row)
-    if not rows:
-        raise RunError(
-            f"{measures.run.path}: no flow group has finite transfers; write `arrivals` and `size`"
-        )
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path, compression="zstd")

@@ -14,6 +14,7 @@ from nashbed.analysis.metrics.occupancy import By, flow_labels, occupancy
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.fairness import fairness_lines
+from nashbed.analysis.results.frames import made_section, made_table
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.analysis.traces import (
     NS_PER_S,
@@ -27,6 +28,7 @@ from nashbed.analysis.traces import (
     silent,
 )
 from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
@@ -297,6 +299,28 @@ class Run:
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """`trials`, `flows`, `mixes` and `ledger`, as `nashbed export` writes them."""
         return flat_tables(self.summary)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of `tables`, or what is made of the run when it is asked for.
+
+        Args:
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`.
+
+        Raises:
+            RunError: There is no such table, or the run has none of it.
+        """
+        return self.tables[name] if name in self.tables else made_table(self.summary, name)
+
+    def section(self, name: str) -> JsonObject:
+        """One of the tables that are made when asked for, as the report and a terminal show it.
+
+        Args:
+            name: `harm`, `changes`, `completions`, `media`, `gates` or `bounds`.
+
+        Raises:
+            RunError: As `table` has it.
+        """
+        return made_section(self.summary, name)
 
     def export(
         self, out: str | Path, suffix: str = "csv", raw: Sequence[str] = ()

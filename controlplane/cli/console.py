@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 
 from nashbed.steps import ShowStep
 from rich.console import Console, RenderableType
@@ -19,8 +20,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from ..contract.model import JsonObject
+
 WIDTH = 110
 LINE_EVERY_S = 15.0
+WIDE = 120
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
@@ -40,7 +44,8 @@ def new_table(title: str, *columns: str) -> Table:
     for each in columns:
         name = each.lstrip(">|")
         marks = each.removesuffix(name)
-        table.add_column(name, justify="right" if ">" in marks else "left", no_wrap="|" in marks)
+        right, whole = ">" in marks, "|" in marks
+        table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
 
 
@@ -50,6 +55,16 @@ def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH)
     for row in rows:
         table.add_row(*row.values())
     return as_text(table, width)
+
+
+def section_text(section: JsonObject) -> str:
+    """A section of a report as plain text: its table and its note."""
+    heads = (f">{head}" for head in section["columns"])
+    table = new_table(section["title"], *section["words"], *heads)
+    for row in section["rows"]:
+        values = (" ".join(filter(None, value)) for value in row["values"])
+        table.add_row(row["setting"], *row["words"], *values)
+    return as_text(table, WIDE) + (f"{fill(section['note'], WIDE)}\n" if section["note"] else "")
 
 
 def say(line: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..contract.model import JsonObject
 from ..contract.units import counted
 from .api_command import Call, command
-from .console import rows_text
+from .console import WIDE, rows_text
 from .options import Answer, app
 from .results import equilibria_text, mixes_answer
 
@@ -27,7 +27,6 @@ nashbed equilibria configs/scenarios/measured/equilibria.csv --plate plate.png
 
 nashbed equilibria results/* --mixes mixes.csv (then nashbed model --measured mixes.csv)"""
 NONE = "-"
-WIDE = 120
 
 
 @command(app, "tables.equilibria", examples=EXAMPLES)

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from nashbed.files import quantity
-from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
-from ..contract.metrics import DISPLAY
 from ..contract.units import Duration, Share, counted
 from .api_command import Call, command
-from .console import as_text, new_table
-from .equivalence_text import equivalence_text
+from .comparison_text import MOST_ROWS, comparison_text, equivalence_text
+from .console import section_text
 from .options import Answer, app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
-    from nashbed.analysis.results.compare import (
-        Comparison,
-        RunComparison,
-        ShareComparison,
-        ShareSummary,
-        Spread,
-    )
+    from nashbed.runs import Run
     from nashbed.tables import MixTable
 
 
-MOST_ROWS = 40
-"""Rows that a table shows unless all are asked for."""
-MOST_NAMES = 10
-UNTESTED = (
-    "no mix has two valid trials in both, so a difference cannot be distinguished from chance; "
-    "set `trials: 2` or more in the scenario and run again\n"
-)
 COMPARE_EXAMPLES = """Examples:
 
 nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a
@@ -49,13 +33,12 @@ EXPORT_EXAMPLES = """Examples:
 
 nashbed export results/20260101T120000Z-quickstart --format parquet
 
+nashbed export results/20260101T120000Z-quickstart --format text --table gates
+
 nashbed export results/20260101T120000Z-quickstart --format perfetto --trial b1bdp-k01-r0-a0
 
 nashbed export results/20260101T120000Z-quickstart --format pcapng --trial b1bdp-k01-r0-a0
 --flows 0,2-3 --from 5s --to 6s"""
-UNVARIED = "no spread"
-"""Stands for p where neither run varies."""
-Row = TypeVar("Row", "Comparison", "ShareComparison")
 
 
 @command(
@@ -131,7 +114,8 @@ def compare(
     form=typer.Option(
         "csv",
         "--format",
-        help="Tables of a run: csv or parquet. One trial: perfetto, qlog, int-xd or pcapng.",
+        help="Tables of a run: csv, parquet, or text for those of --table on the terminal. "
+        "One trial: perfetto, qlog, int-xd or pcapng.",
     ),
     suffix=None,
     out=typer.Option(
@@ -162,6 +146,8 @@ def export(
     docs/how-to/traces.md what a trial's files have.
     """
     form, out = export_trial.given["form"], export_trial.given.get("out")
+    if form == "text":
+        return _show(open_run(), export.given.get("raw", ()))
     if form not in TABLE_FORMATS:
         if "raw" in export.given:
             raise ConfigError(f"--table: is for tables ({', '.join(TABLE_FORMATS)}), not {form}")
@@ -178,6 +164,15 @@ def export(
     rows = export(open_run(), out=folder, suffix=form)
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
     return Answer({"ok": True, "out": str(folder), "format": form, "rows": rows}, "\n".join(lines))
+
+
+def _show(run: Run, names: Sequence[str]) -> Answer:
+    """Tables on the terminal, as the report shows them."""
+    if not names:
+        raise ConfigError("--format text: shows tables that are asked for; add --table harm")
+    sections = {name: run.section(name) for name in names}
+    data = {"ok": True, "tables": sections}
+    return Answer(data, lambda: "\n".join(map(section_text, sections.values())))
 
 
 def _times(begin: str | None, end: str | None) -> dict[str, float | None]:
@@ -214,142 +209,6 @@ def _trials_text(setting: SettingEquilibria) -> list[str]:
         + (", ".join(map(setting.text, trial.states)) or "none decided")
         for trial in setting.by_trial
     ]
-
-
-def comparison_text(runs: RunComparison, everything: bool) -> str:
-    """The comparison: shares of the throughput, then what was tested.
-
-    Args:
-        everything: Show every row; otherwise only those that differ most, where there are many.
-    """
-    text = f"first:  {runs.first}\nsecond: {runs.second}\n"
-    text += "".join(f"not applied alike: {each}\n" for each in runs.unlike)
-    if runs.shares:
-        text += "\n" + _summary_text(runs) + "\n" + _shares_text(runs, everything)
-    return text + "\n" + _tests_text(runs, everything)
-
-
-def _summary_text(runs: RunComparison) -> str:
-    table = new_table(
-        "Differences of shares, second minus first, in points",
-        *("setting", "share of", ">mixes", ">mean", ">mean absolute", ">largest", "at"),
-    )
-    for each in runs.share_summary:
-        table.add_row(
-            _setting(each),
-            each.strategy,
-            str(each.mixes),
-            _points(each.mean),
-            _points(each.mean_absolute).lstrip("+"),
-            _points(each.largest.difference),
-            each.largest.mix,
-        )
-    return as_text(table)
-
-
-def _shares_text(runs: RunComparison, everything: bool) -> str:
-    shown = _most(runs.shares, lambda s: -abs(s.difference), everything)
-    title = "Share of the throughput in per cent: mean (lowest to highest of n trials)"
-    columns = ("setting", "mix", "share of", ">|first", ">|second", ">|difference")
-    table = new_table(title + _few(shown, runs.shares), *columns)
-    _add_sections(table, shown, _share_cells)
-    repeated = [each for each in runs.shares if each.repeated]
-    if not repeated:
-        return as_text(table)
-    apart = sum(not each.overlap for each in repeated)
-    note = f"! {apart} of {len(repeated)} pairs of ranges have nothing in common\n"
-    return as_text(table) + note
-
-
-def _tests_text(runs: RunComparison, everything: bool) -> str:
-    if not runs.comparisons:
-        return UNTESTED
-    shown = _most(runs.comparisons, _chance, everything)
-    title = f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons)
-    columns = ("setting", "mix", "metric", ">first", ">second", ">difference", ">p")
-    table = new_table(title, *columns)
-    _add_sections(table, shown, _test_cells)
-    differing = sum(each.differs for each in runs.comparisons)
-    tested = sum(each.p_adjusted is not None for each in runs.comparisons)
-    text = as_text(table)
-    text += f"* {differing} of {tested} differ by more than chance: Welch's test, "
-    text += "p adjusted for their number (Holm), below 0.05; ± is half of the 95 % interval\n"
-    return text + _left_out_text(runs.left_out)
-
-
-def _left_out_text(mixes: Sequence[str]) -> str:
-    if len(mixes) > MOST_NAMES:
-        return f"not compared, no repetitions: {len(mixes)} mixes\n"
-    return "".join(f"not compared, no repetitions: {mix}\n" for mix in mixes)
-
-
-def _most(rows: Sequence[Row], order: Callable[[Row], float], everything: bool) -> Sequence[Row]:
-    """The first rows by an order, in the order in which they were."""
-    if everything or len(rows) <= MOST_ROWS:
-        return rows
-    chosen = sorted(range(len(rows)), key=lambda i: order(rows[i]))[:MOST_ROWS]
-    return [rows[i] for i in sorted(chosen)]
-
-
-def _few(shown: Sequence[object], rows: Sequence[object]) -> str:
-    if len(shown) == len(rows):
-        return ""
-    return f"\nthe {len(shown)} of {len(rows)} that differ most; --all shows every one"
-
-
-def _add_sections(table: Table, rows: Iterable[Row], cells: Callable[[Row], list[str]]) -> None:
-    """A section for each setting, which is named once."""
-    for setting, group in groupby(rows, key=_setting):
-        table.add_section()
-        for i, row in enumerate(group):
-            table.add_row(setting if i == 0 else "", *cells(row))
-
-
-def _share_cells(each: ShareComparison) -> list[str]:
-    mark = " !" if each.repeated and not each.overlap else ""
-    difference = f"{_points(each.difference)}{mark}"
-    return [each.mix, each.strategy, _spread(each.first), _spread(each.second), difference]
-
-
-def _points(share: float) -> str:
-    return f"{share * 100:+.1f}"
-
-
-def _spread(spread: Spread) -> str:
-    """A share in per cent."""
-    mean, low, high = (f"{x * 100:.1f}" for x in (spread.mean, spread.low, spread.high))
-    return f"{mean} ({low} to {high}, n {spread.n})" if spread.n > 1 else f"{mean} (n 1)"
-
-
-def _setting(each: Comparison | ShareComparison | ShareSummary) -> str:
-    return each.setting if each.setting == each.against else f"{each.setting} | {each.against}"
-
-
-def _test_cells(each: Comparison) -> list[str]:
-    factor, unit = DISPLAY[each.unit]
-    name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
-    interval = "" if each.ci95 is None else f" ±{each.ci95 * factor:.2g}"
-    return [
-        each.mix,
-        f"{name} ({unit})" if unit else name,
-        f"{each.first.mean * factor:.4g} (n {each.first.n})",
-        f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.difference * factor:+.3g}{interval}",
-        _p_text(each),
-    ]
-
-
-def _p_text(each: Comparison) -> str:
-    if each.p_adjusted is None:
-        return UNVARIED
-    return f"{each.p_adjusted:.2g}{' *' if each.differs else ''}"
-
-
-def _chance(each: Comparison) -> float:
-    """Which rows come first: p; what does not vary by whether it differs at all."""
-    if each.p is None:
-        return 0.0 if each.difference else 1.0
-    return each.p
 
 
 @command(

@@ -18,6 +18,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "api": api.public_names,
     "commands": commands.all_commands,
     "exit codes": lists.exit_codes,
+    "made tables": tables.made_tables,
     "metrics": lists.metrics,
     "targets": lists.targets,
     "evidence": lists.evidence,

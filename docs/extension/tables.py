@@ -1,8 +1,12 @@
-"""The Parquet tables of a trial: columns, types, meanings."""
+"""The Parquet tables of a trial, and the tables that are made of a run: columns and meanings."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from markdown import code, table
+from nashbed.analysis.frame import Column, Frame
+from nashbed.analysis.results.frames import FRAMES
 from nashbed.controlplane.store.columns import MEANINGS, ROWS
 from nashbed.controlplane.store.tables import TABLES
 
@@ -19,3 +23,21 @@ def _section(name: str) -> str:
     return f"## {name}\n\nOne row for each {ROWS[name]}.\n\n" + table(
         ("column", "type", "meaning"), rows
     )
+
+
+def made_tables() -> str:
+    """A section for each table that is made of a run when it is asked for."""
+    return "\n\n".join(_made(frame) for frame in FRAMES.values())
+
+
+def _made(frame: Frame[Any]) -> str:
+    rows = [row for column in frame.columns for row in _columns(column)]
+    return f"### {frame.name}\n\nOne row for each {frame.each}.\n\n" + table(
+        ("column", "meaning"), rows
+    )
+
+
+def _columns(column: Column) -> list[tuple[str, str]]:
+    words = {"half_width": "half the width of its 95 % interval", "n": "of how many trials"}
+    parts = [(code(name), words[part]) for part, name in column.parts.items()]
+    return [(code(column.name), column.about), *parts]

@@ -16,8 +16,8 @@ from nashbed.analysis.results.compare import (
     compare_runs,
     summarise_shares,
 )
+from nashbed.controlplane.cli.comparison_text import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
-from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.runs import open_run

@@ -13,7 +13,7 @@ import pytest
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.results import compare
 from nashbed.analysis.results.equivalence import EquivalenceAnswer, equivalence_of_runs
-from nashbed.controlplane.cli.equivalence_text import CELLS, drawn_interval, equivalence_text
+from nashbed.controlplane.cli.comparison_text import CELLS, drawn_interval, equivalence_text
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import SCENARIO, RunWriter

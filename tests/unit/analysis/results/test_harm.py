@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from nashbed.analysis.figures.plot import Bars
 from nashbed.analysis.figures.traffic import run_sketches
@@ -15,8 +13,10 @@ from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.acceptance import check_measures
 from nashbed.analysis.results.fairness import fairness_lines
-from nashbed.analysis.results.harm import harm_of_run, write_harm
-from nashbed.analysis.results.summary import summary_rows
+from nashbed.analysis.results.frames import made_section, made_table
+from nashbed.analysis.results.harm import harm_of_run
+from nashbed.analysis.results.summary import RunSummary, summary_rows
+from nashbed.controlplane.cli.console import section_text
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes
 from nashbed.controlplane.store.errors import RunError
@@ -151,9 +151,8 @@ def test_whether_it_is_fair_and_would_be_adopted() -> None:
     assert second.endswith("undecided, as one trial has no interval")
 
 
-def test_table_of_harm(tmp_path: Path) -> None:
-    write_harm(measured(), tmp_path / "harm.parquet")
-    rows = pl.read_parquet(tmp_path / "harm.parquet").to_dicts()
+def test_table_of_harm() -> None:
+    rows = made_table(RunSummary(measured(), [], [], []), "harm").to_dicts()
     assert len(rows) == 6
     bbr = next(r for r in rows if r["by"] == "bbr" and r["metric"] == "per_flow_throughput")
     assert bbr["harm"] == pytest.approx(0.875)
@@ -162,11 +161,22 @@ def test_table_of_harm(tmp_path: Path) -> None:
     assert (own["against_own"], own["against_reno"]) == (None, "more")
 
 
-def test_other_runs_show_no_harm(tmp_path: Path) -> None:
+def test_a_terminal_shows_what_the_page_shows() -> None:
+    section = made_section(RunSummary(measured(), [], [], []), "harm")
+    bbr = next(r for r in section["rows"] if r["words"] == ["bbr", "Throughput per flow", "Mbit/s"])
+    (alone, _), (beside, _), (harm, _), *verdicts = bbr["values"]
+    assert (alone, beside, harm) == ("80.0", "10.0", "0.875")
+    assert verdicts == [("more", "")] * 3
+    line = next(x for x in section_text(section).splitlines() if "Throughput" in x and "bbr" in x)
+    assert "Mbit/s" in line
+    assert "0.875" in line
+
+
+def test_other_runs_show_no_harm() -> None:
     other = made({}, lambda setting, strategy, second: MBIT)
     assert harm_of_run(other) == []
     with pytest.raises(RunError, match="harm takes a victim alone"):
-        write_harm(other, tmp_path / "harm.parquet")
+        made_table(RunSummary(other, [], [], []), "harm")
 
 
 def test_mixes_of_a_victim_are_no_game() -> None:

@@ -17,10 +17,11 @@ from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.acceptance import AcceptanceResult, check_measures
-from nashbed.analysis.results.changes import responses_of_run, write_changes
+from nashbed.analysis.results.changes import responses_of_run
 from nashbed.analysis.results.export import export_run
-from nashbed.analysis.results.summary import summarise
-from nashbed.analysis.results.transfers import transfers_of_run, write_transfers
+from nashbed.analysis.results.frames import made_table
+from nashbed.analysis.results.summary import RunSummary, summarise
+from nashbed.analysis.results.transfers import transfers_of_run
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.store.errors import RunError
 from tests.support.drawn import panels
@@ -129,15 +130,18 @@ def test_nothing_is_drawn_of_nothing(measures: RunMeasures) -> None:
 def test_tables_and_page(
     run: Path, measures: RunMeasures, tmp_path: Path, no_figures: None
 ) -> None:
-    asked = ("completions", "changes")
+    asked = ("completions", "changes", "media", "gates")
     rows = export_run(summarise(run), tmp_path / "tables", raw=asked)
-    assert (rows["completions"], rows["changes"]) == (5, 2)
+    (trial,) = measures.run.trials
+    assert [rows[name] for name in asked] == [5, 2, 1, len(trial.record.gates)]
+    media = pl.read_csv(tmp_path / "tables" / "media.csv").to_dicts()
+    assert media[0]["one_way_delay"] == pytest.approx(0.04)
     found = pl.read_csv(tmp_path / "tables" / "completions.csv")
     assert found["unfinished"].to_list() == [0, 0, 1, 0, 1]
     trials = pl.read_csv(tmp_path / "tables" / "trials.csv")
     assert trials["unfinished_transfers"].to_list() == [0.25]
     page = build_report(run, ("html",), tmp_path / "report").read_text()
-    for section in ("transfers", "media", "changes"):
+    for section in ("completions", "media", "changes"):
         assert f'<section id="{section}">' in page
     assert '<section id="harm">' not in page
 
@@ -177,10 +181,11 @@ def test_a_bound_on_the_whole_trial_names_no_flows() -> None:
         Scenario.model_validate({**SCENARIO, "acceptance": [wrong]})
 
 
-def test_other_runs_have_none_of_it(whole_run: Path, tmp_path: Path) -> None:
+def test_other_runs_have_none_of_it(whole_run: Path) -> None:
     plain = measure_run(whole_run)
     assert "slowdown" not in plain.metrics
     assert "starved_share" in plain.metrics
-    for write, what in ((write_transfers, "finite transfers"), (write_changes, "no path")):
+    lacking = {"completions": "finite transfers", "changes": "no path", "bounds": "no `acceptance`"}
+    for name, what in lacking.items():
         with pytest.raises(RunError, match=what):
-            write(plain, tmp_path / "none.parquet")
+            made_table(RunSummary(plain, [], [], []), name)

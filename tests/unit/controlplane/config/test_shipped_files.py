@@ -10,6 +10,7 @@ import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
 from nashbed.controlplane.config.load import KINDS, render
 from nashbed.controlplane.config.named_files import NamedFiles
+from nashbed.controlplane.contract.bounds import AcceptanceBound
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
@@ -113,6 +114,13 @@ def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) 
     # Of what nobody published there is nothing to be met.
     assert scenario.acceptance or path.parent.name in {"controls", "equivalence", "hosts"}
     assert scenario.name == f"{path.parent.name}-{path.stem}"
+
+
+def test_a_bound_in_json_is_the_same_bound() -> None:
+    bounds = [bound for path in SCENARIOS for bound in loaded(path).model.acceptance]
+    assert [
+        AcceptanceBound.model_validate_json(each.model_dump_json()) for each in bounds
+    ] == bounds
 
 
 @pytest.mark.parametrize("path", TESTBEDS, ids=name)
