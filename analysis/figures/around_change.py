@@ -14,7 +14,7 @@ from ..align.course import PathChange, PathCourse
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from .plot import Axis, Band, Line, Note, Panel, Plot, Rule
-from .style import DASHED, INK, MUTED, WIDE, colour_of
+from .style import DASHED, INK, MUTED, WIDE, trace_of
 
 BEFORE, AFTER_NS = 0.25, 30 * NS_PER_S
 """Part of the time shown that lies before the change; the most that is shown after it."""
@@ -81,7 +81,7 @@ def _by_strategy(
     for strategy in dict.fromkeys(strategies[~background].tolist()):
         which = (strategies == strategy) & ~background
         yield Line(t_s, left[which].sum(axis=0) / 1e6, strategy, linewidth=1.2,
-                   color=colour_of(strategy, measures.strategies))  # fmt: skip
+                   **trace_of(strategy, measures.strategies))  # fmt: skip
     if background.any():
         yield Line(t_s, left[background].sum(axis=0) / 1e6, "background", color=MUTED,
                    linewidth=1.0)  # fmt: skip

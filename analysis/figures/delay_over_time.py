@@ -23,7 +23,7 @@ from ..results.sweep import pure_cell
 from .drawing import draw
 from .plot import Axis, Item, Line, Panel, Plot, Rule
 from .saving import save
-from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style
+from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style, trace_of
 
 MAX_BINS, MAX_BINS_ALONE = 600, 1500
 """Bins over a trial: in a figure of one trial, and in the wider one of each CCA alone."""
@@ -73,8 +73,8 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | No
     for strategy in measures.strategies:
         mask = trial.flow_mask(strategy)
         if mask.any():
-            colour = colour_of(strategy, measures.strategies)
-            items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", colour)
+            look = trace_of(strategy, measures.strategies)
+            items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", look)
     items += _bounds(measures, trial.trial.setting)
     x = Axis("time (s)", 0, trial.trial.record.duration_ns / NS_PER_S)
     panel = Panel(items, x, Axis("smoothed RTT (ms)", low=0, room=1.04))
@@ -82,14 +82,14 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | No
 
 
 def _of_strategy(
-    t_s: NDArray[np.float64], rtt_ms: NDArray[np.float64], label: str, colour: str
+    t_s: NDArray[np.float64], rtt_ms: NDArray[np.float64], label: str, look: dict[str, Any]
 ) -> Iterator[Item]:
     for row in rtt_ms[:MAX_LINES]:
-        yield Line(t_s, row, color=colour, alpha=0.3, linewidth=0.6, rasterized=True)
+        yield Line(t_s, row, color=look["color"], alpha=0.3, linewidth=0.6, rasterized=True)
     known = np.isfinite(rtt_ms)
     mean = np.where(known, rtt_ms, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = np.nan
-    yield Line(t_s, mean, label, color=colour, linewidth=1.8)
+    yield Line(t_s, mean, label, linewidth=1.8, **look)
 
 
 def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
@@ -107,14 +107,14 @@ def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
         return None
     items: list[Item] = []
     for strategy, trial in trials.items():
-        colour = colour_of(strategy, measures.strategies)
+        look = trace_of(strategy, measures.strategies)
         t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS_ALONE)
-        items += (Line(t_s, row, f"{strategy}, socket (smoothed)", color=colour, linewidth=1.5,
-                       zorder=4) for row in rtt_ms)  # fmt: skip
+        items += (Line(t_s, row, f"{strategy}, socket (smoothed)", linewidth=1.5, zorder=4,
+                       **look) for row in rtt_ms)  # fmt: skip
         capture = trial.trial.path / "capture.pcap"
         if capture.is_file():
             for series in capture_rtt(read_segments(trial.trial.file(capture.name))):
-                items.append(_dots(series, f"{strategy}, capture", colour))
+                items.append(_dots(series, f"{strategy}, capture", look["color"]))
     items += _bounds(measures, setting)
     longest = max(t.trial.record.duration_ns for t in trials.values())
     x = Axis("time (s)", 0, longest / NS_PER_S)

@@ -56,6 +56,8 @@ def overview(found: Sequence[SettingEquilibria]) -> str:
 def _remaining(found: SettingEquilibria) -> str:
     """Which strategies flows run at the equilibria; empty: that is not known."""
     states = [verdict.state for verdict in found.equilibria]
+    if found.ends is not None and _is_open(found.ends, found.flows):
+        return ""
     if found.ends is not None and (places := _places(found.ends, found.flows)):
         states = [((found.flows - place, place),) for place in places]
     if not states:
@@ -86,6 +88,8 @@ def _on_line(
         ends: Where the lead ends, which counts more than `counts`.
         told: The headline, for where neither knows.
     """
+    if ends is not None and _is_open(ends, flows):
+        return f"any mix of the {flows} flows may be where switching ends: these trials cannot tell"
     places = (_places(ends, flows) if ends is not None else []) or list(counts)
     if not places:
         return _of_mixes([], told)
@@ -95,9 +99,14 @@ def _on_line(
     first, second = names
     if place in (0, flows):
         stays, leaves = (second, first) if place else (first, second)
-        who = f"all {flows} flows" if flows > 1 else "the flow"
+        who = {1: "the flow", 2: "both flows"}.get(flows, f"all {flows} flows")
         return f"{who} would run {stays}: one that switched to {leaves} would gain nothing"
     return f"{place} of {flows} flows would run {second}: one more would gain nothing by switching"
+
+
+def _is_open(ends: LeadEnds, flows: int) -> bool:
+    """Whether an interval reaches from one end of the line to the other."""
+    return any(each.low <= 0 and each.high >= flows for each in ends.intervals)
 
 
 def _places(ends: LeadEnds, flows: int) -> list[int]:

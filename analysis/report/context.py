@@ -93,7 +93,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
     """
     measures = findings.summary.measures
     run = measures.run
-    picture = picture_of(figures, len(run.settings))
+    picture = picture_of(findings.summary, figures)
     others = [figure for figure in figures if figure is not picture]
     return {
         "title": run.scenario.title,

@@ -25,11 +25,12 @@ PICTURES = (
 """Kinds of figures that show the answer, the best first."""
 
 
-def picture_of(figures: Sequence[DrawnFigure], settings: int) -> DrawnFigure | None:
-    """The figure that shows the answer; of several settings, one of them all; None: none."""
-    whole = [figure for figure in figures if settings == 1 or not figure.setting]
+def picture_of(summary: RunSummary, figures: Sequence[DrawnFigure]) -> DrawnFigure | None:
+    """The figure that shows the answer, of several settings one of them all; None: none does."""
+    alone = len(summary.equilibria) == 1
+    whole = [figure for figure in figures if alone or not figure.setting]
     ranked = [figure for kind in PICTURES for figure in whole if figure.kind == kind]
-    return next(iter([*ranked, *whole]), None)
+    return next(iter([*ranked, *(() if summary.seeks_equilibria else whole)]), None)
 
 
 def first_screen(summary: RunSummary) -> JsonObject:

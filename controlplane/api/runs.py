@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
     from nashbed.controlplane.store.finished_run import DamagedTrial
 
+    from .figures import Figures
+
 __all__ = [
     "CheckedRun",
     "DamagedFile",
@@ -259,6 +261,13 @@ class Run:
     def passed(self) -> bool:
         """Whether every mix has a valid trial, and every acceptance bound was met."""
         return not self.without_result and all(result.passed for result in self.acceptance)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of its report, by name or kind, drawn when they are asked for."""
+        from .figures import Figures  # noqa: PLC0415 - slow to import
+
+        return Figures(self)
 
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -61,6 +61,7 @@ resume     run        Finish a run that was stopped or killed.
 validate   plan       Check a scenario and a testbed file; touches nothing.
 plan       plan       Show what a run would do, and the time and disk it needs.
 report     results    Build the report of a run again.
+figure     figure     Write figures of a run for a paper, and the numbers that they show.
 explore    explore    Open a run in the browser, down to single packets.
 ne         results    Show the Nash equilibria of a run.
 replay     captures   Put a capture through the bottleneck in virtual time.

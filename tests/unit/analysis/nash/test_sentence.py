@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from nashbed.analysis.nash.crossing_interval import CrossingInterval, LeadEnds
 from nashbed.analysis.nash.game import two_strategy_table
 from nashbed.analysis.nash.headline import Headline
 from nashbed.analysis.nash.sentence import answers, certainty, overview, question
@@ -30,6 +31,16 @@ def line(end: float, flows: int = 4):
 )
 def test_an_equilibrium_is_told_in_whole_flows(end: float, text: str) -> None:
     assert answers(line(end)) == [text]
+
+
+def test_what_trials_cannot_tell_is_not_told() -> None:
+    between = CrossingInterval(0.0, 4.0, 1.0, sure=True)
+    ends = LeadEnds((between,), mixes=3, trials=6)
+    unknown = replace(line(2.3), ends=ends)
+    assert answers(unknown) == [
+        "any mix of the 4 flows may be where switching ends: these trials cannot tell"
+    ]
+    assert overview([unknown, line(9)]) == "Of 2 settings: all would run bbr in 1; undecided in 1"
 
 
 def test_other_games_tell_their_mixes() -> None:
