@@ -21,8 +21,10 @@ def answers(found: SettingEquilibria) -> list[str]:
     """The equilibrium in a sentence without a stop; of pairs one for each, if these are few."""
     if found.lists_pairs:
         return [f"{pair.game}: {_of_pair(pair)}" for pair in found.pairs]
+    if found.table.pairs:  # how they rank
+        return [found.headline().mix]
     states = [verdict.state for verdict in found.equilibria]
-    if found.table.pairs or len(found.strategies) != 2 or len(found.groups) != 1:
+    if len(found.strategies) != 2 or len(found.groups) != 1:
         return [_of_mixes([found.text(state) for state in states], found.headline())]
     counts = [second for ((_, second),) in states]
     return [_on_line(counts, found.strategies, found.flows, found.ends, found.headline())]
@@ -56,7 +58,7 @@ def overview(found: Sequence[SettingEquilibria]) -> str:
 def _remaining(found: SettingEquilibria) -> str:
     """Which strategies flows run at the equilibria; empty: that is not known."""
     states = [verdict.state for verdict in found.equilibria]
-    if found.ends is not None and _is_open(found.ends, found.flows):
+    if found.table.pairs or (found.ends is not None and _is_open(found.ends, found.flows)):
         return ""
     if found.ends is not None and (places := _places(found.ends, found.flows)):
         states = [((found.flows - place, place),) for place in places]
