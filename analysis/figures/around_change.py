@@ -30,7 +30,7 @@ def span_around(course: PathCourse, number: int, end_ns: int) -> tuple[int, int]
     return max(0, change.at_ns - round(before)), until
 
 
-def draw_around_change(
+def around_change_plot(
     measures: RunMeasures, trial: TrialMeasures, span_ns: tuple[int, int]
 ) -> Plot | None:
     """What left the queue by strategy, and the queue, in a part of a trial (from, to).

@@ -58,7 +58,7 @@ class CaptureRtt(ContractModel):
     passed_over: str | None = None
 
 
-def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
+def rtt_over_time_plot(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
     """A thin line for each flow, a thick one for each strategy's mean.
 
     None if the trial has no TCP_INFO samples.
@@ -92,7 +92,7 @@ def _of_strategy(
     yield Line(t_s, mean, label, linewidth=1.8, **look)
 
 
-def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
+def rtt_alone_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     """The first repetition of each CCA alone, by sockets and captures.
 
     None with more than four flows, or fewer than two CCAs that ran alone with samples.
@@ -167,7 +167,7 @@ def write_rtt_of_captures(
     if suffix not in FORMATS:
         raise RunError(f"{out}: figures are {', '.join(FORMATS)}")
     with house_style():
-        plot = draw_captures(captures, until_s)
+        plot = captures_plot(captures, until_s)
         if plot is None:
             names = ", ".join(str(c) for c in captures)
             raise RunError(
@@ -179,7 +179,7 @@ def write_rtt_of_captures(
     return tuple(row for path in captures for row in _numbers(path))
 
 
-def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
+def captures_plot(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
     """The RTTs of captures made beside the senders, each from its first data on.
 
     None if no flow has a sample in the first `until_s` seconds (None: in all).
@@ -235,7 +235,7 @@ def _passed_over(captures: Sequence[Path]) -> str:
     return f" ({text})" if text else ""
 
 
-def draw_tap_delay(comparison: TapComparison) -> Plot | None:
+def tap_delay_plot(comparison: TapComparison) -> Plot | None:
     """The delay over time by postcards and captures, and their difference; None of no packet."""
     if len(comparison.sojourn_ns) == 0:
         return None

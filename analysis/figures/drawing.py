@@ -136,7 +136,7 @@ def _size_in_print(size: tuple[float, float], width: float) -> tuple[float, floa
 def _letters_of_print(figure: Figure) -> Figure:
     """No letter is larger than the style's."""
     for text in figure.findobj(Text):
-        text.set_fontsize(min(text.get_fontsize(), PAPER["font.size"]))  # type: ignore[attr-defined]
+        text.set_fontsize(min(text.get_fontsize(), PAPER["font.size"]))
     return figure
 
 
