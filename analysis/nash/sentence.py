@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from .crossing_interval import LeadEnds, mixes_between
 from .headline import NO_EQUILIBRIUM, Headline
@@ -17,26 +18,39 @@ def question(strategies: Sequence[str], flows: int) -> str:
     return f"If {who} could choose between {_and(strategies)}, how many would run which?"
 
 
-def answers(found: SettingEquilibria) -> list[str]:
-    """The equilibrium in a sentence without a stop; of pairs one for each, if these are few."""
+class Answer(NamedTuple):
+    """An equilibrium in a sentence, and how sure it is in a clause; neither has a stop."""
+
+    text: str
+    sure: str
+
+
+def answers(found: SettingEquilibria) -> list[Answer]:
+    """The equilibrium of a setting; of pairs one for each, if these are few."""
     if found.lists_pairs:
-        return [f"{pair.game}: {_of_pair(pair)}" for pair in found.pairs]
+        return [_of_pair(pair) for pair in found.pairs]
+    headline = found.headline()
+    return [Answer(_of_game(found, headline), certainty(headline, found.ends))]
+
+
+def _of_game(found: SettingEquilibria, headline: Headline) -> str:
     if found.table.pairs:  # how they rank
-        return [found.headline().mix]
+        return headline.mix
     states = [verdict.state for verdict in found.equilibria]
     if len(found.strategies) != 2 or len(found.groups) != 1:
-        return [_of_mixes([found.text(state) for state in states], found.headline())]
+        return _of_mixes([found.text(state) for state in states], headline)
     counts = [second for ((_, second),) in states]
-    return [_on_line(counts, found.strategies, found.flows, found.ends, found.headline())]
+    return _on_line(counts, found.strategies, found.flows, found.ends, headline)
 
 
-def certainty(headline: Headline, without: str = "") -> str:
+def certainty(headline: Headline, ends: LeadEnds | None) -> str:
     """How sure an answer is, in one clause.
 
     Args:
         headline: The same equilibrium as a headline.
-        without: Why it has no interval, if it has none.
+        ends: Where the lead ends, which says why there is no interval; None: it is no line.
     """
+    without = ends.problem if ends else ""
     told = f"95 % interval: {headline.interval}" if headline.interval else without
     settled = (
         f"not settled, so it holds {headline.condition}"
@@ -73,9 +87,10 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _of_pair(pair: PairEquilibria) -> str:
-    names = (pair.first, pair.second)
-    return _on_line(pair.equilibria, names, pair.flows, pair.ends, pair.headline())
+def _of_pair(pair: PairEquilibria) -> Answer:
+    names, headline = (pair.first, pair.second), pair.headline()
+    text = _on_line(pair.equilibria, names, pair.flows, pair.ends, headline)
+    return Answer(f"{pair.game}: {text}", certainty(headline, pair.ends))
 
 
 def _on_line(

@@ -316,6 +316,7 @@ def _figure(figure: DrawnFigure, caption: str) -> JsonObject:
     svg = figure.paths["svg"].read_bytes()
     return {
         "name": figure.name,
+        "setting": figure.setting,
         "kind": f"{figure.kind} wide" if figure.kind in WIDE_FIGURES else figure.kind,
         "title": figure.title,
         "caption": caption,

@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.model import JsonObject
 from ..figures.catalogue import DrawnFigure
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
-from ..nash.sentence import answers, certainty, overview, question
+from ..nash.sentence import answers, overview, question
 from ..results.summary import RunSummary
 from ..text import buffer_text, setting_text
 
@@ -26,11 +26,11 @@ PICTURES = (
 
 
 def picture_of(summary: RunSummary, figures: Sequence[DrawnFigure]) -> DrawnFigure | None:
-    """The figure that shows the answer, of several settings one of them all; None: none does."""
-    alone = len(summary.equilibria) == 1
-    whole = [figure for figure in figures if alone or not figure.setting]
-    ranked = [figure for kind in PICTURES for figure in whole if figure.kind == kind]
-    return next(iter([*ranked, *(() if summary.seeks_equilibria else whole)]), None)
+    """The figure that shows the answer, first of all settings, then of one; None: none does."""
+    ranked = [figure for kind in PICTURES for figure in figures if figure.kind == kind]
+    if len(summary.equilibria) > MOST_ANSWERS:
+        ranked = [figure for figure in ranked if not figure.setting]
+    return next(iter([*ranked, *(() if summary.seeks_equilibria else figures)]), None)
 
 
 def first_screen(summary: RunSummary) -> JsonObject:
@@ -53,9 +53,9 @@ def _each(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> list[
     if len(set(wheres)) < len(wheres):
         wheres = [f"At {setting_name(measures, each)}: " for each in settings]
     return [
-        {"text": f"{where}{text}.", "sure": f"{_sure(each)}."}
+        {"text": f"{where}{answer.text}.", "sure": f"{_capital(answer.sure)}."}
         for where, each in zip(wheres, settings, strict=True)
-        for text in answers(each)
+        for answer in answers(each)
     ]
 
 
@@ -70,14 +70,10 @@ def _together(settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
 
 def _map(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
     """The answer at each of many settings, in a row."""
-    return [
-        {"name": setting_name(measures, each), "texts": answers(each), "sure": _sure(each)}
-        for each in settings
-    ]
+    return [{"name": setting_name(measures, each), "answers": answers(each)} for each in settings]
 
 
-def _sure(found: SettingEquilibria) -> str:
-    text = certainty(found.headline(), found.ends.problem if found.ends else "")
+def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 

@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nashbed.analysis.clock.of_run import compare_run
-from nashbed.analysis.correlation import correlate_run
-from nashbed.analysis.figures.catalogue import sketches
+from nashbed.analysis.figures.of_run import Figures
 from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.figures.style import house_style
-from nashbed.analysis.sharing.of_run import share_run
 from nashbed.controlplane.contract.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,35 +28,6 @@ __all__ = ["Figures", "Sketch", "draw", "house_style", "of_run", "save"]
 
 FORMATS = ("pdf", "svg", "png", "csv")
 INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0}
-ALL = "all"
-
-
-class Figures(dict[str, Sketch]):
-    """The figures of a run by name; by kind, the first one of it."""
-
-    def __init__(self, run: Run) -> None:
-        self._path = run.path
-        measures = run.summary.measures
-        correlation, taps = correlate_run(measures), compare_run(measures.run).compared
-        found = sketches(measures, run.summary.equilibria, correlation, taps, share_run(measures))
-        super().__init__((each.name, each) for each in found)
-
-    def __missing__(self, name: str) -> Sketch:
-        """The first figure of a kind."""
-        return self.named(name)[0]
-
-    def named(self, name: str, setting: str = "") -> list[Sketch]:
-        """Those of a name or a kind; `all`: every one.
-
-        Raises:
-            ConfigError: There is none; the text lists the kinds.
-        """
-        known = [each for each in self.values() if not setting or each.setting == setting]
-        if found := [each for each in known if name in {each.name, each.kind, ALL}]:
-            return found
-        where = f" at {setting}" if setting else ""
-        kinds = ", ".join(dict.fromkeys(each.kind for each in known)) or "none"
-        raise ConfigError(f"{self._path}: has no figure {name!r}{where}; it has {kinds}")
 
 
 def of_run(run: Run) -> tuple[Sketch, ...]:

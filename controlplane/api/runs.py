@@ -37,13 +37,12 @@ from .steps import ShowStep, show_nothing
 if TYPE_CHECKING:
     import pyarrow as pa
     from nashbed.analysis.explore.server import ExplorerServer
+    from nashbed.analysis.figures.of_run import Figures
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
     from nashbed.controlplane.store.finished_run import DamagedTrial
-
-    from .figures import Figures
 
 __all__ = [
     "CheckedRun",
@@ -265,9 +264,9 @@ class Run:
     @cached_property
     def figures(self) -> Figures:
         """The figures of its report, by name or kind, drawn when they are asked for."""
-        from .figures import Figures  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.figures.of_run import Figures  # noqa: PLC0415 - slow to import
 
-        return Figures(self)
+        return Figures(self.summary)
 
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:
