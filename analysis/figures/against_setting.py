@@ -22,7 +22,7 @@ from .style import DASHED, INK, colour_of, marker_of
 Points = list[tuple[float, Estimate]]
 
 
-def draw_mix_along(measures: RunMeasures, line: SweepSeries, state: State) -> Plot | None:
+def mix_along_plot(measures: RunMeasures, line: SweepSeries, state: State) -> Plot | None:
     """One mix along a line: aggregate throughput of each CCA, and models.
 
     None if fewer than two settings have the mix.
@@ -37,7 +37,7 @@ def draw_mix_along(measures: RunMeasures, line: SweepSeries, state: State) -> Pl
     return _plot(measures, line, points, axis, state)
 
 
-def draw_alone_along(measures: RunMeasures, line: SweepSeries) -> Plot | None:
+def alone_along_plot(measures: RunMeasures, line: SweepSeries) -> Plot | None:
     """Each CCA alone: throughput of all flows; None if fewer than two settings have such mixes."""
     axis = axis_of(measures, line)
     points = {

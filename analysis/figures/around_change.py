@@ -14,7 +14,7 @@ from ..align.course import PathChange, PathCourse
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from .plot import Axis, Band, Line, Note, Panel, Plot, Rule
-from .style import DASHED, INK, MUTED, WIDE, colour_of
+from .style import DASHED, INK, MUTED, WIDE, trace_of
 
 BEFORE, AFTER_NS = 0.25, 30 * NS_PER_S
 """Part of the time shown that lies before the change; the most that is shown after it."""
@@ -30,7 +30,7 @@ def span_around(course: PathCourse, number: int, end_ns: int) -> tuple[int, int]
     return max(0, change.at_ns - round(before)), until
 
 
-def draw_around_change(
+def around_change_plot(
     measures: RunMeasures, trial: TrialMeasures, span_ns: tuple[int, int]
 ) -> Plot | None:
     """What left the queue by strategy, and the queue, in a part of a trial (from, to).
@@ -81,7 +81,7 @@ def _by_strategy(
     for strategy in dict.fromkeys(strategies[~background].tolist()):
         which = (strategies == strategy) & ~background
         yield Line(t_s, left[which].sum(axis=0) / 1e6, strategy, linewidth=1.2,
-                   color=colour_of(strategy, measures.strategies))  # fmt: skip
+                   **trace_of(strategy, measures.strategies))  # fmt: skip
     if background.any():
         yield Line(t_s, left[background].sum(axis=0) / 1e6, "background", color=MUTED,
                    linewidth=1.0)  # fmt: skip

@@ -35,7 +35,7 @@ LOSSES = (
 """Metric, factor to the axis's unit, distance from the middle of the row, look."""
 
 
-def draw_by_discipline(
+def by_discipline_plot(
     measures: RunMeasures, settings: Sequence[Setting], state: State
 ) -> Plot | None:
     """One mix under each discipline, a row for each; None unless two disciplines have a trial."""

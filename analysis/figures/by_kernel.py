@@ -33,7 +33,7 @@ Found = Mapping[str, SettingEquilibria]
 """Label of a setting -> its equilibria."""
 
 
-def draw_throughput_by_kernel(
+def throughput_by_kernel_plot(
     measures: RunMeasures,
     settings: Sequence[Setting],
     equilibria: Found,
@@ -101,7 +101,7 @@ def _where_leads_end(measures: RunMeasures, kernels: Sequence[Setting], equilibr
     return Panel(items, Axis("kernel", -0.6, count - 0.4, ticks=names), Axis(title, 0, total))
 
 
-def draw_equilibria_by_kernel(
+def equilibria_by_kernel_plot(
     measures: RunMeasures, kernels: Sequence[SweepSeries], equilibria: Found
 ) -> Plot | None:
     """Where the lead ends by buffer, with its 95 % interval, for each kernel.

@@ -37,7 +37,7 @@ PANEL_TOP = 105.0
 MBIT = shown(1, "bit/s")
 
 
-def draw_throughput_by_mix(
+def throughput_by_mix_plot(
     measures: RunMeasures,
     setting: Setting,
     equilibria: SettingEquilibria,
@@ -123,7 +123,7 @@ def _marked_equilibria(equilibria: SettingEquilibria) -> Iterator[Item]:
                    fontweight="bold", color="#00664b", zorder=5)  # fmt: skip
 
 
-def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Plot | None:
+def delay_by_mix_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     """Mean, median and 95th percentile by mix, and the full queue's delay.
 
     None if no trial's queueing delay was measured.
@@ -154,7 +154,7 @@ def draw_delay_by_mix(measures: RunMeasures, setting: Setting) -> Plot | None:
     return Plot([panel], (NARROW, 3.6), columns=1)
 
 
-def draw_panel_by_mix(
+def panel_by_mix_plot(
     measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """A small panel for each buffer: what the flows of the second strategy get together.

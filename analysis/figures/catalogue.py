@@ -13,7 +13,7 @@ from ..measures import OnStep, RunMeasures, TrialMeasures, each_step, silent
 from ..nash.of_run import SettingEquilibria
 from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import strategy_totals
-from .delay_over_time import draw_tap_delay
+from .delay_over_time import tap_delay_plot
 from .run_figures import MAX_SETTINGS, run_sketches
 from .saving import saving_beside
 from .setting_figures import setting_sketches, trial_sketches
@@ -93,7 +93,7 @@ def sketches(
             "Above: each packet's sojourn time from the switch's postcards, and its delay from the "
             "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
             "5th and 95th percentile. The few packets outside the plot are listed as mismatches.",
-            partial(draw_tap_delay, comparison), suffix=comparison.trial,
+            partial(tap_delay_plot, comparison), suffix=comparison.trial,
         )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ RATIO_REACH = 1.0
 COST_REACHES = (5.0, 10.0, 20.0)
 
 
-def draw_share_against_share(measures: RunMeasures, setting: Setting) -> Plot | None:
+def share_against_share_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     """A point for each flow and trial, and the line of equation (5).
 
     Mishra et al.'s equation (5), lambda = (lambda R + b) / (R + Q), is the identity line:
@@ -93,7 +93,7 @@ def _label(strategy: str, values: NDArray[np.float64]) -> str:
     return strategy if line is None else f"{strategy}: slope {line.slope:.2f}, R² {line.r2:.2f}"
 
 
-def draw_synchronisation(run: RunCorrelation, setting: Setting) -> Plot | None:
+def synchronisation_plot(run: RunCorrelation, setting: Setting) -> Plot | None:
     """How many CUBIC flows lose together, and BBR's share by the k that follows.
 
     None with fewer than two mixes in which CUBIC lost, or unless mixes are of two CCAs.

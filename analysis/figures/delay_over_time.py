@@ -23,7 +23,7 @@ from ..results.sweep import pure_cell
 from .drawing import draw
 from .plot import Axis, Item, Line, Panel, Plot, Rule
 from .saving import save
-from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style
+from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style, trace_of
 
 MAX_BINS, MAX_BINS_ALONE = 600, 1500
 """Bins over a trial: in a figure of one trial, and in the wider one of each CCA alone."""
@@ -58,7 +58,7 @@ class CaptureRtt(ContractModel):
     passed_over: str | None = None
 
 
-def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
+def rtt_over_time_plot(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
     """A thin line for each flow, a thick one for each strategy's mean.
 
     None if the trial has no TCP_INFO samples.
@@ -73,8 +73,8 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | No
     for strategy in measures.strategies:
         mask = trial.flow_mask(strategy)
         if mask.any():
-            colour = colour_of(strategy, measures.strategies)
-            items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", colour)
+            look = trace_of(strategy, measures.strategies)
+            items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", look)
     items += _bounds(measures, trial.trial.setting)
     x = Axis("time (s)", 0, trial.trial.record.duration_ns / NS_PER_S)
     panel = Panel(items, x, Axis("smoothed RTT (ms)", low=0, room=1.04))
@@ -82,17 +82,17 @@ def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | No
 
 
 def _of_strategy(
-    t_s: NDArray[np.float64], rtt_ms: NDArray[np.float64], label: str, colour: str
+    t_s: NDArray[np.float64], rtt_ms: NDArray[np.float64], label: str, look: dict[str, Any]
 ) -> Iterator[Item]:
     for row in rtt_ms[:MAX_LINES]:
-        yield Line(t_s, row, color=colour, alpha=0.3, linewidth=0.6, rasterized=True)
+        yield Line(t_s, row, color=look["color"], alpha=0.3, linewidth=0.6, rasterized=True)
     known = np.isfinite(rtt_ms)
     mean = np.where(known, rtt_ms, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     mean[~known.any(axis=0)] = np.nan
-    yield Line(t_s, mean, label, color=colour, linewidth=1.8)
+    yield Line(t_s, mean, label, linewidth=1.8, **look)
 
 
-def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
+def rtt_alone_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     """The first repetition of each CCA alone, by sockets and captures.
 
     None with more than four flows, or fewer than two CCAs that ran alone with samples.
@@ -107,14 +107,14 @@ def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Plot | None:
         return None
     items: list[Item] = []
     for strategy, trial in trials.items():
-        colour = colour_of(strategy, measures.strategies)
+        look = trace_of(strategy, measures.strategies)
         t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS_ALONE)
-        items += (Line(t_s, row, f"{strategy}, socket (smoothed)", color=colour, linewidth=1.5,
-                       zorder=4) for row in rtt_ms)  # fmt: skip
+        items += (Line(t_s, row, f"{strategy}, socket (smoothed)", linewidth=1.5, zorder=4,
+                       **look) for row in rtt_ms)  # fmt: skip
         capture = trial.trial.path / "capture.pcap"
         if capture.is_file():
             for series in capture_rtt(read_segments(trial.trial.file(capture.name))):
-                items.append(_dots(series, f"{strategy}, capture", colour))
+                items.append(_dots(series, f"{strategy}, capture", look["color"]))
     items += _bounds(measures, setting)
     longest = max(t.trial.record.duration_ns for t in trials.values())
     x = Axis("time (s)", 0, longest / NS_PER_S)
@@ -167,7 +167,7 @@ def write_rtt_of_captures(
     if suffix not in FORMATS:
         raise RunError(f"{out}: figures are {', '.join(FORMATS)}")
     with house_style():
-        plot = draw_captures(captures, until_s)
+        plot = captures_plot(captures, until_s)
         if plot is None:
             names = ", ".join(str(c) for c in captures)
             raise RunError(
@@ -179,7 +179,7 @@ def write_rtt_of_captures(
     return tuple(row for path in captures for row in _numbers(path))
 
 
-def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
+def captures_plot(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
     """The RTTs of captures made beside the senders, each from its first data on.
 
     None if no flow has a sample in the first `until_s` seconds (None: in all).
@@ -235,7 +235,7 @@ def _passed_over(captures: Sequence[Path]) -> str:
     return f" ({text})" if text else ""
 
 
-def draw_tap_delay(comparison: TapComparison) -> Plot | None:
+def tap_delay_plot(comparison: TapComparison) -> Plot | None:
     """The delay over time by postcards and captures, and their difference; None of no packet."""
     if len(comparison.sojourn_ns) == 0:
         return None

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 from itertools import pairwise
+from textwrap import fill
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from .plot import Axis, Band, Bars, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
-from .style import WIDE
+from .style import PAPER, WIDE
 
+LETTER, KEY = 4.8, 30.0
+"""Points: the mean width of a letter of 8 pt, and of what stands beside a text in a legend."""
+PANEL = 1.6
+"""Inches that a panel needs beside another one."""
+TALLEST = 9.0
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
 MOST_TICKS = 8
@@ -92,33 +100,70 @@ def _moved(ax: Axes, points: float) -> dict[str, Any]:
     return {"transform": ax.transData + ScaledTranslation(points / 72, 0, scale)}
 
 
-def draw(plot: Plot) -> Figure:
-    """Draw a figure in the style that is set."""
-    figure, axes = _axes(plot)
+def draw(plot: Plot, width: float | None = None) -> Figure:
+    """Draw a figure in the style that is set.
+
+    Args:
+        width: Inches, of a figure in print; None: it is as wide as `plot` says.
+    """
+    figure, axes = _axes(plot, width)
     for ax, panel in zip(axes, plot.panels, strict=True):
         _draw_panel(ax, panel, {"fontsize": "medium", "pad": 3} if plot.layout == "grid" else {})
     if plot.layout == "grid":
-        _edges_only(axes)
+        _edges_only(axes, _in_a_row(width))
     if plot.inside:
         for ax in axes:
             ax.legend(loc=plot.inside)
     else:
-        _legend(figure, axes, plot)
+        _legend(figure, axes, plot, width)
+    return figure if width is None else _letters_of_print(figure)
+
+
+def resized(figure: Figure, width: float) -> Figure:
+    """A figure in print: its letters stay as large, so its height shrinks less than its width.
+
+    Args:
+        width: Inches.
+    """
+    figure.set_size_inches(*_size_in_print(tuple(figure.get_size_inches()), width))
+    return _letters_of_print(figure)
+
+
+def _size_in_print(size: tuple[float, float], width: float) -> tuple[float, float]:
+    return width, min(TALLEST, size[1] * math.sqrt(width / size[0]))
+
+
+def _letters_of_print(figure: Figure) -> Figure:
+    """No letter is larger than the style's."""
+    for text in figure.findobj(Text):
+        text.set_fontsize(min(text.get_fontsize(), PAPER["font.size"]))
     return figure
 
 
-def _axes(plot: Plot) -> tuple[Figure, list[Axes]]:
+def _in_a_row(width: float | None) -> int:
+    """Small panels that stand beside each other."""
+    return IN_A_ROW if width is None else max(1, int(width / PANEL))
+
+
+def _axes(plot: Plot, width: float | None) -> tuple[Figure, list[Axes]]:
     count = len(plot.panels)
     if plot.layout == "grid":
-        columns = min(count, IN_A_ROW)
+        columns = min(count, _in_a_row(width))
         rows = -(-count // columns)
-        figure = Figure(figsize=(WIDE, MARGIN + rows * ROW_HEIGHT), layout="constrained")
+        size = (width or WIDE, MARGIN + rows * ROW_HEIGHT)
+        figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for spare in list(grid.flat)[count:]:
             spare.remove()
         return figure, list(grid.flat)[:count]
-    figure = Figure(figsize=plot.size, layout="constrained")
-    if plot.layout == "rows":
+    size = plot.size if width is None else _size_in_print(plot.size, width)
+    below = plot.layout == "columns" and width is not None and width / count < PANEL
+    if below:  # each other, for beside each other they have no room
+        size = (size[0], min(TALLEST, size[1] * count))
+    figure = Figure(figsize=size, layout="constrained")
+    if below:
+        grid = figure.subplots(count, 1, squeeze=False, sharey=plot.same_y)
+    elif plot.layout == "rows":
         grid = figure.subplots(count, 1, squeeze=False, sharex=True, height_ratios=plot.ratios)
     else:
         grid = figure.subplots(1, count, squeeze=False, sharey=plot.same_y,
@@ -186,18 +231,18 @@ def set_scale(ax: Axes, places: Sequence[float]) -> None:
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _edges_only(axes: Sequence[Axes]) -> None:
+def _edges_only(axes: Sequence[Axes], in_a_row: int) -> None:
     """Numbers below the lowest small panels of each column, and titles at the edges."""
-    last_row = (len(axes) - 1) // IN_A_ROW * IN_A_ROW
+    last_row = (len(axes) - 1) // in_a_row * in_a_row
     for index, ax in enumerate(axes):
         ax.tick_params(labelsize=8)
         ax.set_xlabel(ax.get_xlabel() if index >= last_row else "", fontsize=8)
-        ax.set_ylabel("" if index % IN_A_ROW else ax.get_ylabel(), fontsize=8)
-    for ax in axes[-IN_A_ROW:]:
+        ax.set_ylabel("" if index % in_a_row else ax.get_ylabel(), fontsize=8)
+    for ax in axes[-in_a_row:]:
         ax.tick_params(labelbottom=True)
 
 
-def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot) -> None:
+def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot, width: float | None) -> None:
     """One legend of all panels below them, where it hides nothing."""
     entries: dict[str, Any] = {}
     for ax in axes:
@@ -206,6 +251,15 @@ def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot) -> None:
     names = list(entries)
     if plot.bars_first:
         names.sort(key=lambda name: not isinstance(entries[name], ErrorbarContainer))
-    if plot.columns and names:
-        figure.legend([entries[name] for name in names], names, loc="outside lower center",
-                      ncols=plot.columns)  # fmt: skip
+    if not (plot.columns and names):
+        return
+    handles, columns = [entries[name] for name in names], plot.columns
+    if width is not None:
+        room = width * 72
+        names = [fill(name, int((room - KEY) / LETTER)) for name in names]
+        longest = max(len(line) for name in names for line in name.splitlines())
+        columns = max(1, min(columns, int(room / (longest * LETTER + KEY))))
+        more = -(-len(names) // columns) - -(-len(names) // plot.columns)
+        height = figure.get_figheight() + more * 1.4 * PAPER["font.size"] / 72
+        figure.set_figheight(min(TALLEST, height))
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)

@@ -37,7 +37,7 @@ Points = Sequence[tuple[float, SettingEquilibria]]
 """Equilibria and their places on the x axis."""
 
 
-def draw_equilibria_by_buffer(
+def equilibria_by_buffer_plot(
     measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """Intervals, equilibria, epsilon-equilibria and models of settings that differ in their buffer.
@@ -158,7 +158,7 @@ def published_equilibria(measures: RunMeasures, line: SweepSeries, axis: str) ->
                        marker="x", color=MUTED, zorder=3)  # fmt: skip
 
 
-def draw_equilibrium_by_length(measures: RunMeasures, sweep: Sequence[SweepSeries]) -> Plot | None:
+def equilibrium_by_length_plot(measures: RunMeasures, sweep: Sequence[SweepSeries]) -> Plot | None:
     """What trials of each length would have found, for every start that was swept.
 
     None without at least two lengths at any buffer, with several groups or more than two

@@ -60,11 +60,11 @@ def write_plate(
     if suffix not in FORMATS:
         raise ConfigError(f"{path}: write a name that ends in .{', .'.join(FORMATS)}")
     with house_style():
-        (written,) = save(draw(draw_plate(rows, published)), path.with_suffix(""), (suffix,))
+        (written,) = save(draw(plate_plot(rows, published)), path.with_suffix(""), (suffix,))
     return written
 
 
-def draw_plate(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium]) -> Plot:
+def plate_plot(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium]) -> Plot:
     """Draw equilibria of CUBIC and BBR flows against the buffer.
 
     Runs and models each have colours of their own, in the order of the rows: a model's line and the

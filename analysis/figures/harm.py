@@ -18,7 +18,7 @@ LEAST = -1.0
 """Larger benefits are cut off at the foot of the figure, and written there."""
 
 
-def draw_harm(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
+def harm_plot(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
     """Harm of one setting: a group of bars for each metric, a bar for each strategy."""
     if not found:
         return None

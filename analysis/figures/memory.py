@@ -39,7 +39,7 @@ def queue_colour(queue: int) -> str:
     return QUEUE_COLOURS[queue % len(QUEUE_COLOURS)]
 
 
-def draw_memory_over_time(trial: TrialMeasures) -> Plot | None:
+def memory_over_time_plot(trial: TrialMeasures) -> Plot | None:
     """Who holds the memory: the queues stacked, and each against what it may have.
 
     None if it has one queue, or does not keep all postcards.
@@ -158,7 +158,7 @@ def _write_shares(ax: Axes, shares: NDArray[np.float64], middles: NDArray[np.flo
                           "boxstyle": "round,pad=0.2"})  # fmt: skip
 
 
-def draw_memory_shares(mixes: Sequence[MixSharing]) -> Plot | None:
+def memory_shares_plot(mixes: Sequence[MixSharing]) -> Plot | None:
     """Each queue's share of the throughput against its share of the memory; None of one queue."""
     if not mixes or len(mixes[0].queues) == 1:
         return None
@@ -177,7 +177,7 @@ def draw_memory_shares(mixes: Sequence[MixSharing]) -> Plot | None:
     return Plot([Panel(items, x, y)], (NARROW, 3.8), columns=3)
 
 
-def draw_bursts_by_memory(
+def bursts_by_memory_plot(
     run: RunSharing, settings: Sequence[Setting], state: State
 ) -> Plot | None:
     """The largest burst without loss beside a long queue, by policy of the memory.

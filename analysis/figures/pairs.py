@@ -28,7 +28,7 @@ LIGHT, DARK = 0.28, 0.72
 """Shares outside of which the cell is so dark that its text is white."""
 
 
-def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Plot | None:
+def pair_lines_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     """Above the other CCA of each mix, below the first one beside it.
 
     None unless at least two others were run against the first.
@@ -80,7 +80,7 @@ class _Point:
     span: tuple[float, ...] | None
 
 
-def draw_pair_equilibria(
+def pair_equilibria_plot(
     measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
     """Flows of the first CCA at each equilibrium, a line for each other CCA.

@@ -36,7 +36,7 @@ BBR_COLUMNS = (
 )  # fmt: skip
 
 
-def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
+def queue_over_time_plot(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
     """One trial from its postcards, or from its bins; None if it has neither.
 
     Raises:

@@ -21,14 +21,14 @@ from ..results.sweep import (
 )
 from ..state import State, state_text, strategy_totals
 from ..text import buffer_text
-from .against_setting import draw_alone_along, draw_mix_along
+from .against_setting import alone_along_plot, mix_along_plot
 from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
-from .by_discipline import draw_by_discipline
-from .by_kernel import draw_equilibria_by_kernel, draw_throughput_by_kernel
-from .by_mix import draw_panel_by_mix
-from .equilibria import draw_equilibria_by_buffer, draw_equilibrium_by_length
+from .by_discipline import by_discipline_plot
+from .by_kernel import equilibria_by_kernel_plot, throughput_by_kernel_plot
+from .by_mix import panel_by_mix_plot
+from .equilibria import equilibria_by_buffer_plot, equilibrium_by_length_plot
 from .equilibrium_map import draw_equilibrium_map
-from .pairs import draw_pair_equilibria
+from .pairs import pair_equilibria_plot
 from .setting_figures import MODELS_SAY, condition, if_modelled, references
 from .sketch import Sketch
 
@@ -56,7 +56,7 @@ def run_sketches(
         "unchanged. Points: linear interpolation between neighbouring mixes. Dashed: from the "
         "second half of the trials alone. Thick, and the band about a dashed line: 95 % interval, "
         "where there are enough mixes for one.",
-        lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
+        lambda: equilibrium_by_length_plot(measures, lines(measures.run.settings)),
     )  # fmt: skip
     first, second = measures.strategies[:2]
     yield Sketch(
@@ -96,14 +96,14 @@ def _line_sketches(
             "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
             "repetitions, if there are any."
             + if_modelled(measures, line.settings[0], MODELS_SAY, state),
-            partial(draw_mix_along, measures, line, state),
+            partial(mix_along_plot, measures, line, state),
             suffix=f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
         )  # fmt: skip
     yield Sketch(
         f"{kind}_alone", "", f"Each alone against {axis}, {line.title}",
         "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
         "repetitions, if there are any.",
-        lambda: draw_alone_along(measures, line), suffix=name,
+        lambda: alone_along_plot(measures, line), suffix=name,
     )  # fmt: skip
     yield Sketch(
         "equilibria_by_buffer", "", f"Equilibrium by buffer, {line.title}",
@@ -118,7 +118,7 @@ def _line_sketches(
             " Lines: where each model predicts the end of the lead; shaded: its range over seeds. "
             "Grey: the range between the two bounds of Mishra's model.",
         ),
-        lambda: draw_equilibria_by_buffer(measures, line, equilibria), suffix=name,
+        lambda: equilibria_by_buffer_plot(measures, line, equilibria), suffix=name,
     )  # fmt: skip
     yield Sketch(
         "pair_equilibria", "",
@@ -126,14 +126,14 @@ def _line_sketches(
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
         "control, two at a time, with 95 % intervals. Several points at one buffer are several "
         "equilibria; the line goes through their mean." + condition(found),
-        lambda: draw_pair_equilibria(measures, line, equilibria), suffix=name,
+        lambda: pair_equilibria_plot(measures, line, equilibria), suffix=name,
     )  # fmt: skip
     yield Sketch(
         "panel_by_mix", "", f"Every mix at every buffer, {line.title}",
         _panel_caption(measures)
         + condition(found)
         + if_modelled(measures, line.settings[0], MODELS_SAY),
-        lambda: draw_panel_by_mix(measures, line, equilibria), suffix=name,
+        lambda: panel_by_mix_plot(measures, line, equilibria), suffix=name,
     )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def _kernel_sketches(
             "Where the lead per flow ends (crosses zero) with the hosts of each kernel, with its "
             "95 % interval. Kernels stand beside each other at each buffer."
             + condition(equilibria[s.label] for line in kernels for s in line.settings),
-            partial(draw_equilibria_by_kernel, measures, kernels, equilibria), suffix=shared.label,
+            partial(equilibria_by_kernel_plot, measures, kernels, equilibria), suffix=shared.label,
         )  # fmt: skip
     if len(measures.run.settings) > MAX_SETTINGS:
         return
@@ -178,7 +178,7 @@ def _kernel_sketches(
             "Bars: 95 % interval (Student t) over repetitions, if there are any. Right: where the "
             "lead per flow ends (crosses zero), with its 95 % interval."
             + condition(equilibria[s.label] for s in settings),
-            partial(draw_throughput_by_kernel, measures, settings, equilibria,
+            partial(throughput_by_kernel_plot, measures, settings, equilibria,
                     references(measures, settings[0])),
             suffix=settings[0].label.removeprefix(f"v{settings[0].kernel}-"),
         )  # fmt: skip
@@ -219,7 +219,7 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
                 "including their own serialisation. Right: packets that the queue dropped, of "
                 "those that arrived, and that it marked, of those that left. Bars: 95 % interval "
                 "over repetitions, if there are any.",
-                partial(draw_by_discipline, measures, settings, state),
+                partial(by_discipline_plot, measures, settings, state),
                 suffix=f"{shared.label}-b{plain.buffer_label}-"
                 f"{'-'.join(str(c) for c in strategy_totals(state))}",
             )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from .style import STYLE, SVG_DPI
+from .style import SVG_DPI
 
 AT_ONCE = 4
 """Figures that a process saves: to copy this one takes a third of the time of one figure."""
@@ -40,7 +40,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
     for suffix in formats:
         path = stem.with_name(f"{stem.name}.{suffix}")
         metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-        dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else STYLE["savefig.dpi"]
+        dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else None
         with _glyphs_only() if suffix == "pdf" else nullcontext():
             figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
         paths.append(path)

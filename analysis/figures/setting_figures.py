@@ -15,12 +15,12 @@ from ..models.measured import question_of_mix, questions_of_setting
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..state import State, state_text
-from .by_mix import draw_delay_by_mix, draw_throughput_by_mix
-from .correlation import draw_model_assumptions, draw_share_against_share, draw_synchronisation
-from .delay_over_time import draw_rtt_alone, draw_rtt_over_time
+from .by_mix import delay_by_mix_plot, throughput_by_mix_plot
+from .correlation import draw_model_assumptions, share_against_share_plot, synchronisation_plot
+from .delay_over_time import rtt_alone_plot, rtt_over_time_plot
 from .dynamics import draw_dynamics
-from .pairs import draw_pair_lines, draw_tournament
-from .queue_over_time import draw_queue_over_time
+from .pairs import draw_tournament, pair_lines_plot
+from .queue_over_time import queue_over_time_plot
 from .sketch import Sketch
 
 MODELS_SAY = (
@@ -48,7 +48,7 @@ def setting_sketches(
         "One point per flow and trial. If all packets waited equally long in the first-in "
         "first-out queue, every flow would lie on the dashed line (Little's law; equation (5) of "
         "Mishra et al. 2022). A flow to the right of the line meets a longer queue than average.",
-        lambda: draw_share_against_share(measures, setting),
+        lambda: share_against_share_plot(measures, setting),
     )  # fmt: skip
     yield from _alone_sketches(measures, setting)
     yield from _correlation_sketches(correlation, setting)
@@ -72,7 +72,7 @@ def _pair_sketches(
         f"flows that run it; below: that of a {first} flow in the same mix. Dashed: the fair "
         "share. Where the two are equal, no flow gains by switching. Bars: 95 % interval over "
         "repetitions, if there are any.",
-        lambda: draw_pair_lines(measures, setting),
+        lambda: pair_lines_plot(measures, setting),
     )  # fmt: skip
     yield Sketch(
         "tournament", setting.label, "Each against each: share of the flows at the equilibrium",
@@ -95,14 +95,14 @@ def _by_mix_sketches(
         _throughput_caption(measures)
         + condition([equilibria])
         + if_modelled(measures, setting, MODELS_SAY),
-        lambda: draw_throughput_by_mix(measures, setting, equilibria, series),
+        lambda: throughput_by_mix_plot(measures, setting, equilibria, series),
     )  # fmt: skip
     yield Sketch(
         "delay_by_mix", label, "Queueing delay by mix",
         "Sojourn time of the packets that left in the measured window, including their own "
         "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any."
         + if_modelled(measures, setting, " Thin: the mean by models that predict it."),
-        lambda: draw_delay_by_mix(measures, setting),
+        lambda: delay_by_mix_plot(measures, setting),
     )  # fmt: skip
     yield Sketch(
         "dynamics", label, "Where the mix would move",
@@ -121,7 +121,7 @@ def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]
         "rtt_alone", setting.label, "RTT over time, each alone",
         "The first repetition of each congestion control alone: the socket's smoothed RTT "
         "(TCP_INFO) and, if the trial has a capture, the RTT of every ACK (TCP time stamps).",
-        lambda: draw_rtt_alone(measures, setting),
+        lambda: rtt_alone_plot(measures, setting),
     )  # fmt: skip
 
 
@@ -156,7 +156,7 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
         "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) lies "
         "between the model's bounds: all flows lose together, or one flow at a time.",
-        lambda: draw_synchronisation(correlation, setting),
+        lambda: synchronisation_plot(correlation, setting),
     )  # fmt: skip
 
 
@@ -173,13 +173,13 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
         "applied buffer. Below, for flows that report them, such as BBR's: the sum of their "
         "bandwidth estimates and their goodput (dashed: the applied rate), and each flow's minimum "
         "RTT of 10 s and the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
-        lambda: draw_queue_over_time(measures, trial), suffix=suffix,
+        lambda: queue_over_time_plot(measures, trial), suffix=suffix,
     )  # fmt: skip
     yield Sketch(
         "rtt_over_time", label, f"RTT over time: {mix}",
         "The senders' smoothed RTT (TCP_INFO). Thin lines: single flows. Thick lines: means of "
         "each congestion control.",
-        lambda: draw_rtt_over_time(measures, trial), suffix=suffix,
+        lambda: rtt_over_time_plot(measures, trial), suffix=suffix,
     )  # fmt: skip
 
 

@@ -12,10 +12,10 @@ from ..results.sweep import beside_memories
 from ..sharing.of_run import RunSharing
 from ..state import state_text
 from .memory import (
+    bursts_by_memory_plot,
     draw_blame,
-    draw_bursts_by_memory,
-    draw_memory_over_time,
-    draw_memory_shares,
+    memory_over_time_plot,
+    memory_shares_plot,
 )
 from .sketch import Sketch
 
@@ -38,7 +38,7 @@ def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]
                 "without loss if the whole burst arrived at once while every other queue was as "
                 "long as the policy lets it be. Bars: 95 % interval over repetitions, if there "
                 "are any.",
-                partial(draw_bursts_by_memory, sharing, settings, state),
+                partial(bursts_by_memory_plot, sharing, settings, state),
                 suffix=f"{settings[0].label}-{number}",
             )  # fmt: skip
 
@@ -51,7 +51,7 @@ def setting_sketches(sharing: RunSharing, setting: Setting) -> Iterator[Sketch]:
         "One point per queue and trial: its part of the mean bytes in the memory, and of the bytes "
         "that left. A queue to the right of the dashed line holds more of the memory than it gets "
         "of the line: its packets wait longer than the average packet (Little's law).",
-        lambda: draw_memory_shares(sharing.of_setting(setting)),
+        lambda: memory_shares_plot(sharing.of_setting(setting)),
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def trial_sketches(
         "Above: bytes of each queue in the shared memory, stacked. Below: each queue by itself; "
         "dashed: what the policy of the memory, or its own limit, lets a queue have. Means over "
         "short bins, rebuilt exactly from postcards. Dotted: measured from here.",
-        lambda: draw_memory_over_time(trial), suffix=suffix,
+        lambda: memory_over_time_plot(trial), suffix=suffix,
     )  # fmt: skip
     trials = {each.measures.trial.id: each for each in sharing.trials}
     shared = trials.get(trial.trial.id)

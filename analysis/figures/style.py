@@ -68,6 +68,15 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
 }
+PAPER: dict[Any, Any] = STYLE | {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "savefig.dpi": 600,
+}
+"""The same in print, at the width of a paper's column: letters of 8 pt."""
 WIDE, NARROW = 7.2, 5.4
 """Widths in inches: of a figure that stands alone, and of one of two side by side."""
 SVG_DPI = 144
@@ -107,6 +116,12 @@ def marker_of(strategy: str, strategies: Sequence[str]) -> str:
     return MARKERS[list(strategies).index(strategy) % len(MARKERS)]
 
 
+def trace_of(strategy: str, strategies: Sequence[str]) -> dict[str, Any]:
+    """The look of a CCA's line over time: marks now and then tell it from others without colour."""
+    marker = marker_of(strategy, strategies)
+    return {"color": colour_of(strategy, strategies), "marker": marker, "markevery": 0.1}
+
+
 def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
     """Shades of a colour for the flows that share it, dark and light alternating."""
     red, green, blue = to_rgb(colour)
@@ -115,9 +130,13 @@ def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Draw and save inside this: matplotlib's own settings are left alone."""
-    with mpl.rc_context(STYLE):
+def house_style(width: float | None = None) -> Iterator[None]:
+    """Draw and save inside this: matplotlib's own settings are left alone.
+
+    Args:
+        width: Inches, of a figure in print; None: it is for a page on a screen.
+    """
+    with mpl.rc_context(STYLE if width is None else PAPER):
         yield
 
 

@@ -12,10 +12,10 @@ from ..measures import RunMeasures, TrialMeasures
 from ..results.harm import harm_of_run
 from ..results.transfers import ALL_SIZES, transfers_of_run
 from ..state import state_text
-from .around_change import draw_around_change, span_around
-from .harm import draw_harm
+from .around_change import around_change_plot, span_around
+from .harm import harm_plot
 from .sketch import Sketch
-from .transfers import draw_by_size, draw_media_delay
+from .transfers import by_size_plot, media_delay_plot
 
 MOST_CHANGES = 4
 """Changes of a trial that get a figure of their own."""
@@ -38,7 +38,7 @@ def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
             "al. (HotNets 2019) ask of a new algorithm to do no more harm than what is deployed: "
             "the victim's own kind (hatched), CUBIC, Reno. Bars: 95 % interval over repetitions, "
             "if there are any.",
-            partial(draw_harm, measures, mine), suffix=label,
+            partial(harm_plot, measures, mine), suffix=label,
         )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch
             "The share of datagrams that were on the way for longer than a time, of those that "
             "were sent in the measured windows and arrived. Where a line crosses 5 % and 1 % are "
             "the 95th and the 99th percentile.",
-            partial(draw_media_delay, measures, _spread(cells)),
+            partial(media_delay_plot, measures, _spread(cells)),
         )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sket
             "for each mix of the other flows. A percentile among transfers that were not completed "
             "is not known, and not drawn. Where the path changes: completion times. Bars: 95 % "
             "interval over repetitions, if there are any.",
-            partial(draw_by_size, measures, shown), suffix=f"{group}-{strategy}",
+            partial(by_size_plot, measures, shown), suffix=f"{group}-{strategy}",
         )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sket
             "what the link can carry (dashed). Below: bytes in the queue. Means over short bins, "
             "from postcards. Dotted: the changes.",
             partial(
-                draw_around_change, measures, trial,
+                around_change_plot, measures, trial,
                 span_around(course, number, record.duration_ns),
             ),
             suffix=f"{record.id.removeprefix(f'{label}-')}-{number}",

@@ -43,7 +43,7 @@ def name_of_mix(measures: RunMeasures, state: State) -> str:
     return state_text(state, measures.strategies, measures.group_names)
 
 
-def draw_by_size(measures: RunMeasures, rows: Sequence[ClassOfTransfers]) -> Plot | None:
+def by_size_plot(measures: RunMeasures, rows: Sequence[ClassOfTransfers]) -> Plot | None:
     """Median and 99th percentile of slowdowns (or of completion times) by size class.
 
     Rows are of one setting, group and strategy: every mix that is to be drawn.
@@ -86,7 +86,7 @@ def _quantiles(
             yield found
 
 
-def draw_media_delay(measures: RunMeasures, cells: Sequence[Cell]) -> Plot | None:
+def media_delay_plot(measures: RunMeasures, cells: Sequence[Cell]) -> Plot | None:
     """The share of datagrams that were on the way for longer than a time, for each mix.
 
     The datagrams of all repetitions count. None without one that arrived.

@@ -23,7 +23,6 @@ from scipy.optimize import brentq
 
 from ..campaign.campaign import Campaign, Game, Rules
 from ..models.mix_files import PanelKey, PublishedMixes, read_mixes
-from ..nash.certainty import resampled_share
 from ..nash.crossing_interval import LeadEnds, lead_ends, mixes_between
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable
@@ -268,13 +267,6 @@ class JudgedRun:
         known = self.ends.probability
         return [(known[k], k in self.equilibria) for k in self.found if k in known]
 
-    @property
-    def resampled(self) -> list[tuple[float, bool]]:
-        """Share of bootstrap resamples and truth of the same mixes, where they are repeated."""
-        shares = resampled_share(self.table, resamples=200)
-        states = [(k, self.truth.state(k)) for k in self.found]
-        return [(shares[s], k in self.equilibria) for k, s in states if s in shares]
-
 
 def play(
     design: Design, draws: int, seed: int = 1, settings: Sequence[Truth] | None = None
@@ -324,15 +316,13 @@ def _line(name: str, played: Sequence[JudgedRun]) -> str:
     widths = [p.width for p in played]
     lowest = sorted(coverage_by_setting(played).values())[:3]
     said = calibration([pair for p in played for pair in p.stated])
-    boot = calibration([pair for p in played for pair in p.resampled])
     return (
         f"{name:34s} n {len(played):5d}  coverage {np.mean(cover):.3f} "
         f"(lowest settings {', '.join(f'{c:.2f}' for c in lowest)})  "
         f"error {np.mean(errors):.2f} (search {np.nanmean([p.search_error for p in played]):.2f})  "
         f"width median {np.median(widths):.1f} mean {np.mean(widths):.1f}  "
         f"several {np.mean([len(p.ends.intervals) > 1 for p in played]):.3f}  "
-        f"probability {said[0]:.2f} true {said[1]:.2f} (n {said[2]})  "
-        f"bootstrap {boot[0]:.2f} true {boot[1]:.2f} (n {boot[2]})"
+        f"probability {said[0]:.2f} true {said[1]:.2f} (n {said[2]})"
     )
 
 

@@ -81,7 +81,6 @@ class VerdictAnswer(ContractModel):
         gain_bps: The largest gain of a flow that switches; null: a neighbour is not measured.
         gain_of_fair_share: The same as a share of the fair share.
         probability: How probably the mix is the equilibrium; null: not known.
-        resampled_share: How often it is one in resampled trials; null: not repeated.
     """
 
     mix: MixCounts
@@ -89,7 +88,6 @@ class VerdictAnswer(ContractModel):
     gain_bps: float | None
     gain_of_fair_share: float | None
     probability: float | None
-    resampled_share: float | None
 
 
 class PairAnswer(ContractModel):
@@ -142,20 +140,6 @@ class RepetitionAnswer(ContractModel):
     equilibria: tuple[MixCounts, ...]
 
 
-class ResampledAnswer(ContractModel):
-    """How often a mix is an equilibrium in resampled trials, which is no probability.
-
-    Attributes:
-        mix: Its flows.
-        share: Share of the resampled games.
-        epsilon_share: The same of the epsilon-equilibria.
-    """
-
-    mix: MixCounts
-    share: float
-    epsilon_share: float
-
-
 class EquilibriaAnswer(ContractModel):
     """The equilibria of one setting.
 
@@ -182,7 +166,6 @@ class EquilibriaAnswer(ContractModel):
         mixes_not_measured: How many of them were not measured.
         crossings: Where per-flow throughput is equal.
         each_trial: The equilibria of each repetition alone, where there are several.
-        resampled: Of repeated mixes with repeated neighbours.
     """
 
     setting: str
@@ -207,7 +190,6 @@ class EquilibriaAnswer(ContractModel):
     mixes_not_measured: int
     crossings: tuple[CrossingAnswer, ...]
     each_trial: tuple[RepetitionAnswer, ...]
-    resampled: tuple[ResampledAnswer, ...]
 
 
 def equilibria_answer(found: SettingEquilibria) -> EquilibriaAnswer:
@@ -242,14 +224,6 @@ def equilibria_answer(found: SettingEquilibria) -> EquilibriaAnswer:
                 equilibria=tuple(_counts(found, state) for state in each.states),
             )
             for each in found.by_trial
-        ),
-        resampled=tuple(
-            ResampledAnswer(
-                mix=_counts(found, state),
-                share=share,
-                epsilon_share=found.epsilon_resampled[state],
-            )
-            for state, share in sorted(found.resampled.items(), reverse=True)
         ),
     )
 
@@ -305,7 +279,6 @@ def _verdict(found: SettingEquilibria, verdict: Verdict) -> VerdictAnswer:
         gain_bps=verdict.gain,
         gain_of_fair_share=None if verdict.gain is None else verdict.gain / found.fair_share,
         probability=found.probability(verdict.state),
-        resampled_share=found.resampled.get(verdict.state),
     )
 
 

@@ -1,8 +1,4 @@
-"""Uncertainty of verdicts: whether repeating a trial could change one, and resampling.
-
-Resampling shows how often a mix stays an equilibrium when the repetitions are drawn anew; this is
-not the probability that it is one.
-"""
+"""Uncertainty of verdicts: whether repeating a trial could change one."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..state import State, strategy_totals
-from .game import Deviation, Payoffs, PayoffTable, deviations
+from .game import Deviation, Payoffs, deviations
 
 CONFIDENCE = 0.9
 """One-sided confidence in the sign of a single gain."""
@@ -25,7 +21,6 @@ SMALLEST_VARIANCE = 1e-12
 
 Samples = Mapping[State, Sequence[Payoffs] | NDArray[np.float64]]
 """State -> payoffs of each repetition, shape (G, S)."""
-RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -169,57 +164,3 @@ def _gain(state: State, move: Deviation, samples: Samples) -> float:
 
 def _clear(gain: float, bound: float, epsilon: float) -> bool:
     return abs(gain) >= bound or abs(gain) + bound <= epsilon
-
-
-def resampled_share(
-    table: PayoffTable, epsilon: float = 0.0, resamples: int = RESAMPLES
-) -> dict[State, float]:
-    """How often each state is an equilibrium when the repetitions are drawn anew.
-
-    Each state's repetitions are drawn with replacement, independently of the other states',
-    the means are taken again and the state is judged.
-
-    This is no probability of being the equilibrium: n repetitions drawn anew have (n - 1)/n of
-    the variance, and the drawing goes round the means that made the state an equilibrium. On
-    published mixes drawn anew, equilibria with 0.85 of the resamples were the true ones in
-    0.75 (`python -m nashbed.analysis.fits.crossing_trials`). Of a line, see
-    `crossing_interval.LeadEnds.probability`.
-
-    Args:
-        table: What was measured.
-        epsilon: Gain that is too small to switch for, as a share of the fair share.
-        resamples: How many times.
-
-    Returns:
-        State -> share of the resamples in which it is an equilibrium, for the states that
-        have, like all their neighbours, at least two repetitions: one trial says nothing of its
-        own spread.
-
-    Source: Efron, Annals of Statistics 7 (1979).
-    """
-    rng = np.random.default_rng(1)
-    repeated = [(s, v) for s, v in sorted(table.samples.items()) if len(v) >= 2]
-    drawn = {state: _drawn_means(values, resamples, rng) for state, values in repeated}
-    complete = [s for s in drawn if all(move.to in drawn for move in deviations(s))]
-    allowed = epsilon * table.fair_share
-    return {state: float(_holds(drawn, state, allowed).mean()) for state in complete}
-
-
-def _drawn_means(
-    values: NDArray[np.float64], resamples: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Means of drawn repetitions, shape (resamples, G, S)."""
-    chosen = rng.integers(0, len(values), size=(resamples, len(values)))
-    means: NDArray[np.float64] = values[chosen].mean(axis=1)
-    return means
-
-
-def _holds(
-    drawn: dict[State, NDArray[np.float64]], state: State, allowed: float
-) -> NDArray[np.bool_]:
-    here = drawn[state]
-    result = np.ones(len(here), dtype=bool)
-    for move in deviations(state):
-        after = drawn[move.to][:, move.group, move.joins]
-        result &= after <= here[:, move.group, move.leaves] + allowed
-    return result

@@ -1,4 +1,4 @@
-"""The headline of a setting: its equilibrium, and beneath it what a reader should know.
+"""The headline of a setting: its equilibrium in whole flows, and beneath it what one should know.
 
 Shares that had not settled make an equilibrium of trials of that length and start alone. A headline
 of such trials therefore begins with both, and its interval is not called that of the equilibrium.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .crossing_interval import CrossingInterval, LeadEnds
+from ..state import state_text
+from .crossing_interval import CrossingInterval, LeadEnds, mixes_between
 
 NO_EQUILIBRIUM = "no equilibrium"
 
@@ -19,8 +20,8 @@ class Headline:
     """An equilibrium in parts: a page shows them apart, a line shows them together.
 
     Attributes:
-        mix: The mix, e.g. `26.9 cubic + 23.1 bbr`, or why there is none.
-        interval: Its 95 % interval, e.g. `22.4 to 23.9 bbr`; empty: none.
+        mix: The mix, e.g. `27 cubic + 23 bbr`, or why there is none.
+        interval: The mixes in its 95 % interval, e.g. `22 to 24 bbr`; empty: none.
         perhaps: Further places where it may settle, each with its interval.
         notes: What is not certain, each in a few words.
         condition: Length and start of the trials that this holds for, e.g. `at 120 s, from a start
@@ -92,7 +93,7 @@ def headline_of(
 def interval_text(
     interval: CrossingInterval, strategies: Sequence[str], flows: int, unsettled: bool = False
 ) -> str:
-    """An interval in words, e.g. `26.9 cubic + 23.1 bbr (95 %: 22.4 to 23.9 bbr)`.
+    """An interval in words, e.g. `27 cubic + 23 bbr (95 %: 22 to 24 bbr)`.
 
     Args:
         strategies: Names of the two strategies.
@@ -110,20 +111,16 @@ def _with_interval(place: str, interval: str, unsettled: bool) -> str:
 
 
 def _place_of(interval: CrossingInterval, strategies: Sequence[str], flows: int) -> tuple[str, str]:
-    """The mix at which a lead ends, and the interval of that."""
-    first, second = strategies
-    low, high = _number(interval.low), _number(interval.high)
+    """The mix at which a lead ends, and the mixes within its interval: whole flows."""
+    second = strategies[1]
+    low, high = mixes_between(interval.low, interval.high, flows)
     if interval.at is None:
         return f"between {low} and {high} {second} (nothing measured there)", ""
-    if interval.at in (0, flows):
-        text = f"{flows} {second if interval.at else first}"
-    else:
-        text = f"{_number(flows - interval.at)} {first} + {_number(interval.at)} {second}"
-    if low == high:
-        return text, "no other mix" if interval.at in (0, flows) else "± <0.1"
-    return text, f"{low} to {high} {second}"
+    place, _ = mixes_between(interval.at, interval.at, flows)
+    text = line_text(strategies, flows, place)
+    return text, "no other mix" if low == high else f"{low} to {high} {second}"
 
 
-def _number(flows: float) -> str:
-    """Flows with one decimal, whole ones without."""
-    return f"{flows:.1f}".removesuffix(".0")
+def line_text(strategies: Sequence[str], flows: int, second: int) -> str:
+    """A mix of one group and two strategies, of which `second` flows run the second."""
+    return state_text(((flows - second, second),), strategies, ("",))

@@ -15,7 +15,7 @@ from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.mixes import Crossing, crossings
 from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
-from .certainty import Noise, noise_of_games, resampled_share, unclear
+from .certainty import Noise, noise_of_games, unclear
 from .crossing_interval import LeadEnds, lead_ends
 from .deciding import condition_of, not_settled
 from .equilibria import Verdict, judge_all
@@ -54,8 +54,6 @@ class SettingEquilibria:
         verdicts: One for each state of the game.
         crossings: Where the second strategy's lead in throughput ends (one group, two
             strategies).
-        resampled: State -> how often it is an equilibrium in the bootstrap, for the states
-            that are repeated and have repeated neighbours. No probability: see `bootstrap`.
         state_count: Number of states of the game.
         missing_count: How many of them were not measured.
         ends: Where the second strategy's lead in utility ends, with its interval; None if the
@@ -81,8 +79,6 @@ class SettingEquilibria:
     table: PayoffTable
     verdicts: tuple[Verdict, ...]
     crossings: tuple[Crossing, ...]
-    resampled: dict[State, float]
-    epsilon_resampled: dict[State, float]
     state_count: int
     missing_count: int
     ends: LeadEnds | None = None
@@ -343,8 +339,6 @@ def _of_setting(
         table=table,
         verdicts=verdicts,
         crossings=tuple(_crossings(payoff_table(measures, setting, throughput))),
-        resampled=resampled_share(table),
-        epsilon_resampled=resampled_share(table, epsilon),
         state_count=table.state_count,
         missing_count=table.state_count - len(table.samples),
         ends=ends,

@@ -15,7 +15,7 @@ from .crossing_interval import LeadEnds, lead_ends
 from .deciding import Settled, not_settled
 from .equilibria import judge_all
 from .game import PayoffTable, pair_state, pair_table
-from .headline import Headline, headline_of
+from .headline import Headline, headline_of, line_text
 
 LISTED_PAIRS = 8
 """Pairs that a headline lists; of more it says how the strategies rank."""
@@ -72,7 +72,7 @@ class PairEquilibria:
     def headline(self) -> Headline:
         """The equilibrium, with its interval and its condition."""
         named = (self.first, self.second)
-        states = [_state_text(named, self.flows, k) for k in self.equilibria]
+        states = [line_text(named, self.flows, k) for k in self.equilibria]
         return headline_of(states, named, self.flows, self.ends, condition=self.condition)
 
     @property
@@ -81,7 +81,7 @@ class PairEquilibria:
         return f"{self.first} against {self.second}"
 
     def text(self) -> str:
-        """In words, e.g. `cubic against bbr: 4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
+        """In words, e.g. `cubic against bbr: 4 cubic + 6 bbr (95 %: 5 to 6 bbr)`."""
         return f"{self.game}: {self.headline().line()}"
 
 
@@ -149,8 +149,3 @@ def pairs_text(pairs: Sequence[PairEquilibria]) -> str:
         return "; ".join(pair.text() for pair in pairs)
     ranked = [f"{name} {share:.0%}" for name, share in ranking(pairs) if share is not None]
     return f"share of the flows at the equilibrium, mean over opponents: {', '.join(ranked)}"
-
-
-def _state_text(names: tuple[str, str], flows: int, second: int) -> str:
-    counts = zip((flows - second, second), names, strict=True)
-    return " + ".join(f"{count} {name}" for count, name in counts if count)

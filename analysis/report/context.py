@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,12 +34,12 @@ from ..text import (
     duration_text,
     number,
     rate_text,
-    setting_text,
     shown,
     size_text,
     with_interval,
 )
 from .correlation import correlation_context
+from .first_screen import first_screen, picture_of, setting_name
 from .hosts import hosts_context
 from .limits import limits
 from .models import models_context
@@ -62,8 +61,6 @@ WIDE_FIGURES = frozenset(
     )
 )
 """Kinds of figures that take a row of the page: small beside another one, they cannot be read."""
-LISTED_NEAR = 6
-"""Mixes that are nearly equilibria, in a headline; more are counted."""
 DIGEST_DIGITS = 16
 """Length of a digest in a sentence; the full digest is under provenance."""
 
@@ -96,24 +93,25 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
     """
     measures = findings.summary.measures
     run = measures.run
+    picture = picture_of(findings.summary, figures)
+    others = [figure for figure in figures if figure is not picture]
     return {
         "title": run.scenario.title,
         "scenario": run.scenario.name,
         "description": run.scenario.description,
+        "first": first_screen(findings.summary),
+        "picture": None if picture is None else _figure(picture, picture.caption),
         "run": run.manifest.run,
         "explore": f"nashbed explore {run.path}",
         "started": _moment(run.manifest.started_utc),
         "status": run.manifest.status,
         "sought": findings.summary.seeks_equilibria,
         "each_alone": all(measures.each_runs_alone(setting) for setting in run.settings),
-        "headlines": [_headline(findings, each) for each in findings.summary.equilibria]
-        if findings.summary.seeks_equilibria
-        else [],
-        "figures": _figures([f for f in figures if not f.setting]),
+        "figures": _figures([f for f in others if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
         "strategies": [_strategy(measures, name) for name in measures.strategies],
-        "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
+        "settings": [_setting(findings, each, others) for each in findings.summary.equilibria],
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
         "traffic": [s for s in (f.section(findings.summary) for f in ON_PAGE) if s["rows"]],
@@ -136,61 +134,6 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         ],
         "provenance": _provenance(measures),
     }
-
-
-def _headline(findings: Findings, equilibria: SettingEquilibria) -> JsonObject:
-    """The equilibrium of a setting, and a sentence for each thing to know of that."""
-    headline = equilibria.headline()
-    games = equilibria.pairs if equilibria.lists_pairs else ()
-    pairs = [(pair.game, pair.headline()) for pair in games]
-    return {
-        "setting": _setting_name(findings.summary.measures, equilibria.setting),
-        "mix": headline.claim,
-        "pairs": [(game, told.claim, " ".join(told.facts())) for game, told in pairs],
-        "facts": [
-            *headline.facts(),
-            *_near(equilibria),
-            *_crossing(equilibria),
-            *_each_trial(equilibria),
-        ],
-    }
-
-
-def _near(equilibria: SettingEquilibria) -> list[str]:
-    """Mixes that are nearly equilibria; of pairs each says so of itself."""
-    near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
-    if not near or equilibria.table.pairs:
-        return []
-    mixes = [equilibria.text(v.state) for v in near]
-    named = "; ".join(mixes) if len(near) <= LISTED_NEAR else f"{len(near)} mixes"
-    gain = f"{100 * equilibria.epsilon:.0f} % of the fair share"
-    return [f"Nearly an equilibrium (no switch gains more than {gain}): {named}."]
-
-
-def _crossing(equilibria: SettingEquilibria) -> list[str]:
-    """Where a flow of either CCA gets the same."""
-    if not equilibria.crossings:
-        return []
-    places = " and ".join(f"{c.at:.1f}" for c in equilibria.crossings)
-    return [f"Per-flow throughput is equal at {places} {equilibria.strategies[1]} flows."]
-
-
-def _each_trial(equilibria: SettingEquilibria) -> list[str]:
-    """The equilibria of each repetition alone; nothing where there is only one."""
-    if equilibria.table.pairs or not equilibria.by_trial:
-        return []
-    count = len(equilibria.by_trial)
-    found = Counter(
-        " or ".join(map(equilibria.text, trial.states)) or "undecided"
-        for trial in equilibria.by_trial
-    )
-    told = ", ".join(f"{mix} ({times} of {count})" for mix, times in found.most_common())
-    return [f"By each repetition alone: {told}."]
-
-
-def _setting_name(measures: RunMeasures, setting: Setting) -> str:
-    rate, size = measures.applied_rate(setting), measures.applied_buffer(setting)
-    return setting_text(setting, rate, size)
 
 
 def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
@@ -292,13 +235,12 @@ def _setting(
     cells = measures.cells(equilibria.setting)
     return {
         "label": equilibria.setting.label,
-        "name": _setting_name(measures, equilibria.setting),
+        "name": setting_name(measures, equilibria),
         "headline": _lead(equilibria),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
         "over": equilibria.over,
         "rows": [_row(measures, equilibria, cell) for cell in cells],
         "probability": bool(equilibria.ends and equilibria.ends.probability),
-        "resampled": bool(equilibria.resampled),
         "can_mark": any(cell.estimate("mark_rate") is not None for cell in cells),
         "epsilon": f"{equilibria.epsilon:.0%}",
         "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
@@ -315,7 +257,7 @@ def _lead(equilibria: SettingEquilibria) -> str:
 def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> JsonObject:
     verdict = equilibria.verdict(cell.state)
     gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
-    chance, again = equilibria.probability(cell.state), equilibria.resampled.get(cell.state)
+    chance = equilibria.probability(cell.state)
     return {
         "mix": equilibria.text(cell.state),
         "n": len(cell.trials),
@@ -332,7 +274,6 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Js
         "epsilon": verdict.epsilon_equilibrium,
         "gain": NONE if gain is None else f"{gain:.0%}",
         "probability": NONE if chance is None else f"{chance:.0%}",
-        "resampled": NONE if again is None else f"{again:.0%}",
     }
 
 
@@ -376,6 +317,7 @@ def _figure(figure: DrawnFigure, caption: str) -> JsonObject:
     svg = figure.paths["svg"].read_bytes()
     return {
         "name": figure.name,
+        "setting": figure.setting,
         "kind": f"{figure.kind} wide" if figure.kind in WIDE_FIGURES else figure.kind,
         "title": figure.title,
         "caption": caption,

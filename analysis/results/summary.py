@@ -69,8 +69,6 @@ class SummaryRow(ContractModel):
         gain_of_fair_share: The largest gain of a switch, as a share of the fair share.
         probability: How probably the mix is the equilibrium (one group, two strategies), by where
             the lead ends; None: not known.
-        resampled_share: How often it is an equilibrium in resampled trials, which is no
-            probability; None: not repeated.
     """
 
     setting: str
@@ -101,7 +99,6 @@ class SummaryRow(ContractModel):
     epsilon_equilibrium: bool | None
     gain_of_fair_share: float | None
     probability: float | None
-    resampled_share: float | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,6 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
         gain_of_fair_share=None if verdict.gain is None else verdict.gain / equilibria.fair_share,
         probability=equilibria.probability(cell.state),
-        resampled_share=equilibria.resampled.get(cell.state),
     )
 
 

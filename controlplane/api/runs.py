@@ -43,6 +43,7 @@ from .steps import ShowStep, show_nothing
 if TYPE_CHECKING:
     import pyarrow as pa
     from nashbed.analysis.explore.server import ExplorerServer
+    from nashbed.analysis.figures.of_run import Figures
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
@@ -294,6 +295,13 @@ class Run:
     def passed(self) -> bool:
         """Whether every mix has a valid trial, and every acceptance bound was met."""
         return not self.without_result and all(result.passed for result in self.acceptance)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The figures of its report, by name or kind, drawn when they are asked for."""
+        from nashbed.analysis.figures.of_run import Figures  # noqa: PLC0415 - slow to import
+
+        return Figures(self.summary)
 
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:

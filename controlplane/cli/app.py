@@ -114,6 +114,7 @@ Run:
   replay     captures   Put a capture through the bottleneck in virtual time.
 Look at results:
   report     results    Build the report of a run again.
+  figure     figure     Write figures of a run for a paper, and the numbers that they show.
   explore    explore    Open a run in the browser, down to single packets.
   equilibria equilibria Show the Nash equilibria of runs; write them, or the mixes, as a table.
   compare    results    Show what differs between two runs, and where by more than chance.

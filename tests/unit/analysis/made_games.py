@@ -27,6 +27,5 @@ def found(table: PayoffTable) -> SettingEquilibria:
     return SettingEquilibria(
         setting=SETTING, strategies=table.strategies, groups=table.groups, utility="throughput",
         epsilon=0.1, fair_share=1.0, table=table, verdicts=tuple(judge_all(table, 0.1)),
-        crossings=(), resampled={}, epsilon_resampled={}, state_count=table.state_count,
-        missing_count=0,
+        crossings=(), state_count=table.state_count, missing_count=0,
     )  # fmt: skip

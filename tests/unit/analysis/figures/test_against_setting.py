@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.figures.against_setting import draw_alone_along, draw_mix_along
+from nashbed.analysis.figures.against_setting import alone_along_plot, mix_along_plot
 from nashbed.analysis.figures.model_lines import goodput_of_share
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.models import MODELS
@@ -28,7 +28,7 @@ def mix(raw: dict[str, Any]) -> Seen:
     measures = made({**BUFFERS, **raw}, by_buffer)
     (line,) = lines(measures.run.settings)
     (state,) = mixed_states(measures, line)
-    (panel,) = panels(draw_mix_along(measures, line, state))
+    (panel,) = panels(mix_along_plot(measures, line, state))
     return panel
 
 
@@ -75,11 +75,11 @@ def test_published_series(quantity: str, expected: float) -> None:
 def test_each_cca_alone() -> None:
     measures = made({"sweep": {**BUFFERS["sweep"], "mixes": [0, 2]}}, lambda *_: 20e6)
     (line,) = lines(measures.run.settings)
-    (panel,) = panels(draw_alone_along(measures, line))
+    (panel,) = panels(alone_along_plot(measures, line))
     for name in ("cubic", "bbr"):
         assert points(panel[f"{name} alone (n = 1 trial each)"]) == ([1, 2, 10, 30], [40] * 4)
     mixed = made(BUFFERS, by_buffer)
-    assert draw_alone_along(mixed, line) is None
+    assert alone_along_plot(mixed, line) is None
 
 
 def test_random_loss() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures.by_discipline import APART, draw_by_discipline
+from nashbed.analysis.figures.by_discipline import APART, by_discipline_plot
 from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.run_figures import _side_by_side_sketches
 from nashbed.analysis.measures import RunMeasures
@@ -38,7 +38,7 @@ def measures(sweep: dict[str, Any] = SWEEP) -> RunMeasures:
 def test_rows() -> None:
     run = measures()
     (settings,) = beside_disciplines(run.run.settings)
-    plot = draw_by_discipline(run, settings, run.trials[0].state)
+    plot = by_discipline_plot(run, settings, run.trials[0].state)
     rates, delays, losses = panels(plot)
     assert rates.y.ticks == {0: "drop-tail", 1: "CoDel"}
     rows = pytest.approx([-APART, 1 - APART])
@@ -57,7 +57,7 @@ def test_rows() -> None:
 def test_a_strategy_without_flows_is_left_out() -> None:
     run = measures({"discipline": ["droptail", "codel"], "mixes": [0]})
     (settings,) = beside_disciplines(run.run.settings)
-    rates, *_ = panels(draw_by_discipline(run, settings, run.trials[0].state))
+    rates, *_ = panels(by_discipline_plot(run, settings, run.trials[0].state))
     assert "2 cubic (n = 1 trial)" in rates.labels
     assert not any("bbr" in label for label in rates.labels)
 
@@ -74,5 +74,5 @@ def test_needs_two_that_were_measured() -> None:
     run = measures()
     (settings,) = beside_disciplines(run.run.settings)
     one = replace(run, trials=run.trials[:1])
-    assert draw_by_discipline(one, settings, run.trials[0].state) is None
+    assert by_discipline_plot(one, settings, run.trials[0].state) is None
     assert np.isfinite(run.trials[0].total["loss_rate"])

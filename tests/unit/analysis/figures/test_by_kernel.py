@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.by_kernel import (
-    draw_equilibria_by_kernel,
-    draw_throughput_by_kernel,
+    equilibria_by_kernel_plot,
+    throughput_by_kernel_plot,
 )
 from nashbed.analysis.figures.catalogue import sketches
 from nashbed.analysis.figures.plot import Note, Plot
@@ -40,13 +40,13 @@ def by_buffer(**raw: Any) -> RunMeasures:
 def equilibria_plot(measures: RunMeasures) -> Plot | None:
     (kernels,) = lines_by_kernel(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return draw_equilibria_by_kernel(measures, kernels, found)
+    return equilibria_by_kernel_plot(measures, kernels, found)
 
 
 def throughput_plot(measures: RunMeasures) -> Plot | None:
     (settings,) = settings_by_kernel(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return draw_throughput_by_kernel(measures, settings, found, references(measures, settings[0]))
+    return throughput_by_kernel_plot(measures, settings, found, references(measures, settings[0]))
 
 
 def test_each_kernel_has_its_ends_of_the_lead_at_each_buffer() -> None:

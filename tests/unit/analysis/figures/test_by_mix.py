@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.by_mix import (
-    draw_delay_by_mix,
-    draw_panel_by_mix,
-    draw_throughput_by_mix,
+    delay_by_mix_plot,
+    panel_by_mix_plot,
+    throughput_by_mix_plot,
 )
 from nashbed.analysis.figures.catalogue import sketches
 from nashbed.analysis.figures.drawing import draw
@@ -45,7 +45,7 @@ def throughput(raw: dict[str, Any], per_flow: Any = leading_up_to_two) -> Plot:
     measures = made({**FOUR, **raw}, per_flow)
     (setting,) = measures.run.settings
     (equilibria,) = equilibria_of_measures(measures)
-    return draw_throughput_by_mix(measures, setting, equilibria, measures.run.scenario.reference)
+    return throughput_by_mix_plot(measures, setting, equilibria, measures.run.scenario.reference)
 
 
 def test_strategies_that_run_only_alone_have_a_place_each() -> None:
@@ -135,7 +135,7 @@ def test_several_groups_have_axes_of_their_own() -> None:
 
 def delay(raw: dict[str, Any], totals: dict[str, float]) -> Seen:
     measures = made(raw, lambda *_: 1e7, totals)
-    (panel,) = panels(draw_delay_by_mix(measures, measures.run.settings[0]))
+    (panel,) = panels(delay_by_mix_plot(measures, measures.run.settings[0]))
     return panel
 
 
@@ -166,7 +166,7 @@ def test_what_was_not_measured_has_no_line() -> None:
     measured = {label for label in panel.labels if "trial per mix" in label}
     assert measured == {"mean over packets (n = 1 trial per mix)"}
     measures = made({}, lambda *_: 1e7)
-    assert draw_delay_by_mix(measures, measures.run.settings[0]) is None
+    assert delay_by_mix_plot(measures, measures.run.settings[0]) is None
 
 
 def test_several_groups_have_points_only() -> None:
@@ -184,7 +184,7 @@ def settles(setting: Setting, strategy: str, second: int) -> float:
 def of_measures(measures: RunMeasures) -> Plot | None:
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return draw_panel_by_mix(measures, line, found)
+    return panel_by_mix_plot(measures, line, found)
 
 
 def by_buffer(raw: dict[str, Any]) -> Plot | None:

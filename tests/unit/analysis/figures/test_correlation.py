@@ -15,8 +15,8 @@ from nashbed.analysis.correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.correlation import (
     draw_model_assumptions,
-    draw_share_against_share,
-    draw_synchronisation,
+    share_against_share_plot,
+    synchronisation_plot,
 )
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
@@ -50,7 +50,7 @@ def measures_with(queue: np.ndarray | None) -> RunMeasures:
 
 def test_a_point_for_each_flow_and_the_lines() -> None:
     measures = measures_with(QUEUE)
-    (panel,) = panels(draw_share_against_share(measures, measures.run.settings[0]))
+    (panel,) = panels(share_against_share_plot(measures, measures.run.settings[0]))
     # Three CUBIC flows and then the BBR flow; throughput is the queue's share plus 0.05.
     cubic = panel["cubic: slope 1.00, R² 1.00"]
     assert points(cubic) == ([0.2, 0.3, 0.4], [0.25, 0.35, 0.45])
@@ -67,13 +67,13 @@ def test_a_point_for_each_flow_and_the_lines() -> None:
 
 def test_flows_without_a_share_are_left_out() -> None:
     measures = measures_with(np.array([0.2, np.nan, 0.4, 0.1]))
-    (panel,) = panels(draw_share_against_share(measures, measures.run.settings[0]))
+    (panel,) = panels(share_against_share_plot(measures, measures.run.settings[0]))
     assert points(panel["cubic"]) == ([0.2, 0.4], [0.25, 0.45])
 
 
 def test_nothing_without_telemetry() -> None:
     measures = measures_with(None)
-    assert draw_share_against_share(measures, measures.run.settings[0]) is None
+    assert share_against_share_plot(measures, measures.run.settings[0]) is None
 
 
 def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
@@ -92,7 +92,7 @@ def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
 
 def test_shares_of_losing_flows() -> None:
     run = run_with_losses(0, 1, 2)
-    above, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
+    above, below = panels(synchronisation_plot(run, run.measures.run.settings[0]))
     measured = above["losing together, measured"]
     assert points(measured) == ([0, 1, 2], pytest.approx([2 / 3, 0.5, 1.0]))
     assert measured.half is None
@@ -104,7 +104,7 @@ def test_shares_of_losing_flows() -> None:
 
 def test_shares_of_bbr_by_each_k() -> None:
     run = run_with_losses(0, 1, 2)
-    _, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
+    _, below = panels(synchronisation_plot(run, run.measures.run.settings[0]))
     for name, share in PREDICTED.items():
         assert points(below[f"model, {name} k"]) == (
             [1, 2],
@@ -115,13 +115,13 @@ def test_shares_of_bbr_by_each_k() -> None:
 
 def test_where_the_model_does_not_hold_it_says_so() -> None:
     run = run_with_losses(0, 1, with_model=False)
-    _, below = panels(draw_synchronisation(run, run.measures.run.settings[0]))
+    _, below = panels(synchronisation_plot(run, run.measures.run.settings[0]))
     assert below.notes == ["the model does not hold here"]
 
 
 def test_one_mix_is_no_figure() -> None:
     run = run_with_losses(1)
-    assert draw_synchronisation(run, run.measures.run.settings[0]) is None
+    assert synchronisation_plot(run, run.measures.run.settings[0]) is None
 
 
 def run_with_ledgers(assumptions: dict[str, AssumptionCheck], *bbr_flows: int) -> RunCorrelation:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from nashbed.analysis.clock.queueing import TapComparison
 from nashbed.analysis.figures import delay_over_time
-from nashbed.analysis.figures.delay_over_time import draw_rtt_over_time
+from nashbed.analysis.figures.delay_over_time import rtt_over_time_plot
 from nashbed.analysis.figures.plot import Rule
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
@@ -43,7 +43,7 @@ def comparison(postcards_ns: list[int], captures_ns: list[float]) -> TapComparis
 
 def test_delays_and_their_difference() -> None:
     found = comparison([MS, 2 * MS, 3 * MS], [MS + 5 * US, 2 * MS + 7 * US, 3 * MS + 9 * US])
-    above, below = panels(delay_over_time.draw_tap_delay(found))
+    above, below = panels(delay_over_time.tap_delay_plot(found))
     assert points(above["postcards"]) == ([0, 1, 2], [1, 2, 3])
     assert points(above["captures"]) == ([0, 1, 2], pytest.approx([1.005, 2.007, 3.009]))
     assert points(below.items[0]) == ([0, 1, 2], pytest.approx([5, 7, 9]))
@@ -55,19 +55,19 @@ def test_delays_and_their_difference() -> None:
 
 def test_at_most_so_many_points() -> None:
     count = delay_over_time.MAX_POINTS * 2 + 1
-    plot = delay_over_time.draw_tap_delay(comparison([MS] * count, [float(MS)] * count))
+    plot = delay_over_time.tap_delay_plot(comparison([MS] * count, [float(MS)] * count))
     x, _ = points(panels(plot)[0]["postcards"])
     assert len(x) <= delay_over_time.MAX_POINTS
     assert x[:3] == [0, 3, 6]
 
 
 def test_nothing_of_no_packets() -> None:
-    assert delay_over_time.draw_tap_delay(comparison([], [])) is None
+    assert delay_over_time.tap_delay_plot(comparison([], [])) is None
 
 
 def test_means_in_ms() -> None:
     measures, trial = trial_with({"flow_samples": SAMPLES})
-    (panel,) = panels(draw_rtt_over_time(measures, trial))
+    (panel,) = panels(rtt_over_time_plot(measures, trial))
     # Bins of 50 ms: flow 0 has 40 and 44 ms in the first and 80 ms in the second.
     cubic = panel["cubic: flows and mean"]
     assert points(cubic) == (pytest.approx([0.025, 0.075]), pytest.approx([42, 80]))
@@ -85,7 +85,7 @@ def test_means_in_ms() -> None:
 
 
 def test_nothing_without_samples() -> None:
-    assert draw_rtt_over_time(*trial_with({})) is None
+    assert rtt_over_time_plot(*trial_with({})) is None
 
 
 def alone(srtt_us: dict[str, int], flows: int = 1) -> RunMeasures:
@@ -106,7 +106,7 @@ def alone(srtt_us: dict[str, int], flows: int = 1) -> RunMeasures:
 
 def test_from_the_socket() -> None:
     measures = alone({"cubic": 70_000, "bbr": 45_000})
-    (panel,) = panels(delay_over_time.draw_rtt_alone(measures, measures.run.settings[0]))
+    (panel,) = panels(delay_over_time.rtt_alone_plot(measures, measures.run.settings[0]))
     cubic = panel["cubic, socket (smoothed)"]
     assert points(cubic) == (pytest.approx([0.025, 0.075]), pytest.approx([70, 71]))
     assert panel["bbr, socket (smoothed)"].y == pytest.approx([45, 46])
@@ -116,9 +116,9 @@ def test_from_the_socket() -> None:
 
 def test_nothing_with_one_cca_or_many_flows() -> None:
     one = alone({"cubic": 70_000})
-    assert delay_over_time.draw_rtt_alone(one, one.run.settings[0]) is None
+    assert delay_over_time.rtt_alone_plot(one, one.run.settings[0]) is None
     many = alone({"cubic": 70_000, "bbr": 45_000}, flows=5)
-    assert delay_over_time.draw_rtt_alone(many, many.run.settings[0]) is None
+    assert delay_over_time.rtt_alone_plot(many, many.run.settings[0]) is None
 
 
 def series(port: int, rtt_ms: list[float]) -> RttSeries:
@@ -134,7 +134,7 @@ def test_from_captures(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"cubic": [series(10_000, [50, 60])], "other": [series(10_001, [70])]}
     monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path.stem)
     monkeypatch.setattr(delay_over_time, "capture_rtt", found.__getitem__)
-    plot = delay_over_time.draw_captures([Path("cubic.pcap"), Path("other.pcap")], until_s=2.5)
+    plot = delay_over_time.captures_plot([Path("cubic.pcap"), Path("other.pcap")], until_s=2.5)
     (panel,) = panels(plot)
     cubic = panel["cubic, port 10000"]
     assert points(cubic) == ([0, 1], [50, 60])
@@ -146,4 +146,4 @@ def test_from_captures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_captures_without_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path)
     monkeypatch.setattr(delay_over_time, "capture_rtt", lambda segments: [])
-    assert delay_over_time.draw_captures([Path("a.pcap")]) is None
+    assert delay_over_time.captures_plot([Path("a.pcap")]) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.figures.equilibria import draw_equilibria_by_buffer
+from nashbed.analysis.figures.equilibria import equilibria_by_buffer_plot
 from nashbed.analysis.figures.plot import Line, Plot
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models import MODELS
@@ -33,7 +33,7 @@ def settles(setting: Setting, strategy: str, second: int) -> float:
 def of_measures(measures: RunMeasures) -> Plot | None:
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return draw_equilibria_by_buffer(measures, line, found)
+    return equilibria_by_buffer_plot(measures, line, found)
 
 
 def by_buffer(raw: dict[str, Any]) -> tuple[RunMeasures, Seen]:
@@ -139,4 +139,4 @@ def test_nothing_with_fewer_than_two_equilibria() -> None:
     (line,) = lines(measures.run.settings)
     few = made({**BUFFERS, "sweep": {"buffer": ["1bdp", "5bdp", "20bdp"], "mixes": [5]}}, settles)
     found = {e.setting.label: e for e in equilibria_of_measures(few)}
-    assert draw_equilibria_by_buffer(measures, line, found) is None
+    assert equilibria_by_buffer_plot(measures, line, found) is None

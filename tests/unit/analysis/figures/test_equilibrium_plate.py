@@ -8,7 +8,7 @@ import pytest
 from nashbed.analysis.figures.equilibrium_plate import (
     PREDICTION,
     PUBLISHED,
-    draw_plate,
+    plate_plot,
     write_plate,
 )
 from nashbed.analysis.figures.plot import Band, Line, Plot
@@ -22,7 +22,7 @@ HOLLOW, DOTTED = "hollow: deciding mixes had not settled", "dotted: 95 % interva
 
 
 def plate(*rows, paper=PAPER) -> Plot:
-    return draw_plate(rows, paper)
+    return plate_plot(rows, paper)
 
 
 def bars(panel: Seen) -> list[tuple[list[float], object]]:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from nashbed.analysis.figures.pairs import (
     ASIDE,
-    draw_pair_equilibria,
-    draw_pair_lines,
     draw_tournament,
+    pair_equilibria_plot,
 )
 from nashbed.analysis.figures.setting_figures import _pair_sketches
 from nashbed.analysis.figures.style import colour_of
@@ -84,7 +83,7 @@ def test_each_pair_is_told_under_its_name_and_all_of_them_apart() -> None:
 
 def test_lines_against_the_first() -> None:
     run = measures()
-    above, below = panels(draw_pair_lines(run, run.run.settings[0]))
+    above, below = panels(pair_lines_plot(run, run.run.settings[0]))
     assert [label.split()[0] for label in above.labels] == ["bbr", "copa", "fair"]
     bbr, beside = above[above.labels[0]], below[below.labels[1]]
     assert (bbr.x, bbr.y[0]) == (list(range(1, 11)), pytest.approx(12.0))
@@ -96,7 +95,7 @@ def test_equilibria_by_buffer() -> None:
     run = measures(buffer=["2bdp", "4bdp", "6bdp"])
     by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
     (line,) = lines(run.run.settings)
-    (panel,) = panels(draw_pair_equilibria(run, line, by_label))
+    (panel,) = panels(pair_equilibria_plot(run, line, by_label))
     x, y = points(panel.items[0])
     assert x == pytest.approx([2, 4, 6], rel=ASIDE)
     assert y == pytest.approx([4, 3, 2], abs=0.3)

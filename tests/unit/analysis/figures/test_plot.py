@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from nashbed.analysis.figures.drawing import draw, set_scale
 from nashbed.analysis.figures.plot import (
     Axis,
@@ -157,3 +159,39 @@ def test_a_logarithmic_axis_names_what_was_measured() -> None:
     close: Axes = Figure().subplots()
     set_scale(close, [1, 18, 19, 20])  # their labels would hide each other
     assert 19 not in close.get_xticks()
+
+
+WIDTH = 84 / 25.4
+
+
+def in_print(*panels: Panel, **how: Any) -> Figure:
+    figure = Sketch("kind", "", "", "", lambda: Plot(panels, **how)).draw(WIDTH)
+    assert figure is not None
+    figure.canvas.draw()
+    return figure
+
+
+def test_in_print_letters_have_8_points_and_the_legend_fits() -> None:
+    long = Line([0, 1], [2, 3], "a label of far more letters than stand beside each other in 84 mm")
+    note = Note("larger", 0, 0, fontsize=14)
+    figure = in_print(Panel([*ITEMS, long, note], title="title"), columns=3)
+    assert figure.get_figwidth() == pytest.approx(WIDTH)
+    assert {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()} == {8}
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 <= box.x1 <= figure.bbox.width
+    assert any("\n" in text.get_text() for text in legend.get_texts())
+
+
+def test_in_print_panels_that_have_no_room_stand_below_each_other() -> None:
+    def edges(layout: str) -> set[float]:
+        figure = in_print(*[Panel([ITEMS[0]], title=n) for n in "abc"], layout=layout)
+        return {round(ax.get_position().x0, 1) for ax in figure.axes}
+
+    assert (len(edges("columns")), len(edges("grid"))) == (1, 2)
+
+
+def test_a_figure_that_is_no_data_is_resized() -> None:
+    figure = Sketch("kind", "", "", "", lambda: Figure(figsize=(4 * WIDTH, 4))).draw(WIDTH)
+    assert figure is not None
+    assert tuple(figure.get_size_inches()) == pytest.approx((WIDTH, 2))

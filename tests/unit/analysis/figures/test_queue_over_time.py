@@ -10,7 +10,7 @@ import pytest
 from matplotlib.colors import to_hex
 from nashbed.analysis.align.course import PathChange, steps
 from nashbed.analysis.figures.plot import Line, Rule, Stack
-from nashbed.analysis.figures.queue_over_time import bbr_samples, draw_queue_over_time, occupancy
+from nashbed.analysis.figures.queue_over_time import bbr_samples, occupancy, queue_over_time_plot
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import TrialMeasures
 from nashbed.controlplane.contract.limit import Limit
@@ -69,7 +69,7 @@ def test_the_figure_and_the_explorer_share_a_pyramid() -> None:
 
 def test_layers_are_stacked_in_kilobytes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    plot = draw_queue_over_time(measures, trial)
+    plot = queue_over_time_plot(measures, trial)
     (panel,) = panels(plot)
     (stack,) = panel.of(Stack)
     # The middle of the second bin is at 15 ms: CUBIC has 10 kB, and BBR 20 kB.
@@ -81,7 +81,7 @@ def test_layers_are_stacked_in_kilobytes() -> None:
 
 def test_limit_warm_up_and_axes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    (panel,) = panels(draw_queue_over_time(measures, trial))
+    (panel,) = panels(queue_over_time_plot(measures, trial))
     (limit,), (warmup,) = panel.of(Line), panel.of(Rule)
     assert (limit.y, warmup.at) == ([40, 40], 0.04)
     assert panel.notes[0] == "limit 40 kB"
@@ -108,7 +108,7 @@ def test_from_bins() -> None:
 
 def test_what_bbr_makes_of_it() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS, "flow_samples": SAMPLES})
-    _, bandwidth, rtt = panels(draw_queue_over_time(measures, trial))
+    _, bandwidth, rtt = panels(queue_over_time_plot(measures, trial))
     assert points(bandwidth["bandwidth estimates"]) == ([0.03, 0.05, 0.06], [3, 5, 4])
     least = points(rtt["least RTT of 10 s"])
     assert least == ([0.03, 0.05, 0.06], pytest.approx([60, 45, 45]))
@@ -149,12 +149,12 @@ def test_goodput_second_by_second() -> None:
     )
     record: Any = trial.trial.record
     record.duration_ns = 2000 * MS
-    _, bandwidth, _ = panels(draw_queue_over_time(measures, trial))
+    _, bandwidth, _ = panels(queue_over_time_plot(measures, trial))
     assert points(bandwidth["goodput of bbr"]) == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
 
 
 def test_nothing_without_telemetry() -> None:
-    assert draw_queue_over_time(*trial_with({})) is None
+    assert queue_over_time_plot(*trial_with({})) is None
 
 
 def applied(trial: TrialMeasures, **what: Any) -> None:
@@ -171,7 +171,7 @@ def test_a_limit_that_changes_is_drawn_as_steps_and_the_largest_fits() -> None:
     change = PathChange(50 * MS, "24 Mbit/s", 24_000_000, 8_000_000)
     course = steps(8_000_000, (change,), 100 * MS)
     changed = replace(trial, course=course)
-    panel = panels(draw_queue_over_time(measures, changed))[0]
+    panel = panels(queue_over_time_plot(measures, changed))[0]
     (drawn,) = panel.of(Line)
     assert points(drawn) == ([0.0, 0.05, 0.1], [40, 120, 120])
     assert drawn.look["drawstyle"] == "steps-post"

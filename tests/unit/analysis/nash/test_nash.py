@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.nash.certainty import resampled_share
 from nashbed.analysis.nash.equilibria import judge, judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states, deviations, two_strategy_table
 
@@ -139,26 +138,3 @@ def test_epsilon_equilibria_only_grow(pairs, one, two) -> None:
     small, large = sorted((one, two))
     assert set(equilibria(table)) <= set(equilibria(table, small))
     assert set(equilibria(table, small)) <= set(equilibria(table, large))
-
-
-def repeated(values: dict[int, list[tuple[float, float]]], flows: int) -> PayoffTable:
-    samples = {((flows - k, k),): np.array(v)[:, None, :] for k, v in values.items()}
-    return PayoffTable(("a", "b"), ("main",), (flows,), samples, 1.0)
-
-
-def test_bootstrap_of_a_clear_game_is_certain() -> None:
-    table = repeated({0: [(5, NAN)] * 3, 1: [(1, 1)] * 3}, 1)
-    # k=0: U_b(1) = 1 <= 5, certain; k=1: U_a(0) = 5 > 1, never.
-    assert resampled_share(table) == {((1, 0),): 1.0, ((0, 1),): 0.0}
-
-
-def test_bootstrap_of_a_coin_toss() -> None:
-    # U_a(0) is 0 or 2 and U_b(1) is 1: with two repetitions the mean of a draw is 0, 1 or 2
-    # with 1/4, 1/2, 1/4. k=0 holds if 1 <= mean (3/4); k=1 if mean <= 1 (3/4).
-    table = repeated({0: [(0, NAN), (2, NAN)], 1: [(NAN, 1), (NAN, 1)]}, 1)
-    found = resampled_share(table, resamples=20_000)
-    assert found == pytest.approx({((1, 0),): 0.75, ((0, 1),): 0.75}, abs=0.02)
-
-
-def test_bootstrap_needs_repetitions() -> None:
-    assert resampled_share(repeated({0: [(5, NAN)], 1: [(1, 1)] * 3}, 1)) == {}

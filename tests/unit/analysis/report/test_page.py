@@ -76,6 +76,12 @@ def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
     assert mix.lines == [headline.claim]
     assert headline.claim == f"at 2 s, from a common start: {headline.mix}"
     assert "95 %" not in headline.claim
+    (asked,), (told,), (sure,) = (page.of_class(c) for c in ("question", "sentence", "sure"))
+    assert asked.lines == [
+        "If each of 4 flows could choose between cubic and bbr, how many would run which?"
+    ]
+    assert told.lines[0].startswith("With a buffer of 2 BDP, ")
+    assert sure.lines[0].endswith("; not settled, so it holds at 2 s, from a common start.")
     setting, shown_mix, *facts = card.lines
     assert setting.startswith("10 Mbit/s, base RTT 40 ms, buffer 2 BDP")
     assert shown_mix == headline.claim

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nashbed.analysis.figures.equilibria import draw_equilibrium_by_length
+from nashbed.analysis.figures.equilibria import equilibrium_by_length_plot
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.analysis.results.by_length import equilibria_by_length
 from nashbed.analysis.results.sweep import lines
@@ -110,7 +110,7 @@ def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    drawn = panels(draw_equilibrium_by_length(found, lines(found.run.settings)))
+    drawn = panels(equilibrium_by_length_plot(found, lines(found.run.settings)))
     assert [panel.title for panel in drawn] == ["1 BDP", "5 BDP", "10 BDP"]
     for panel, published in zip(drawn, (14, 13, None), strict=True):
         for label in ("bbr, then cubic 5s later", "cubic, then bbr 5s later"):
@@ -126,7 +126,7 @@ def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) 
 def test_what_has_no_such_figure(tmp_path: Path) -> None:
     # Throughput over each strategy's own span is not that of a window that could be shorter.
     whole = measures(tmp_path, window="whole")
-    assert draw_equilibrium_by_length(whole, lines(whole.run.settings)) is None
+    assert equilibrium_by_length_plot(whole, lines(whole.run.settings)) is None
     # Without the sinks' counts nothing is known of shorter trials.
     bare = made(RAW, lambda *_: 1e6)
-    assert draw_equilibrium_by_length(bare, lines(bare.run.settings)) is None
+    assert equilibrium_by_length_plot(bare, lines(bare.run.settings)) is None

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from nashbed.analysis.align.course import course_of
-from nashbed.analysis.figures.around_change import departed_bins, draw_around_change, span_around
+from nashbed.analysis.figures.around_change import around_change_plot, departed_bins, span_around
 from nashbed.analysis.figures.traffic import setting_sketches, trial_sketches
 from nashbed.analysis.measures import RunMeasures, measure_run
 from nashbed.analysis.metrics.queue import TimeBins
@@ -124,7 +124,7 @@ def test_figures(measures: RunMeasures) -> None:
 
 def test_nothing_is_drawn_of_nothing(measures: RunMeasures) -> None:
     (trial,) = measures.trials
-    assert draw_around_change(measures, trial, (7 * S, 8 * S)) is None
+    assert around_change_plot(measures, trial, (7 * S, 8 * S)) is None
 
 
 def test_tables_and_page(

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from nashbed.analysis.figures.memory import (
+    bursts_by_memory_plot,
     draw_blame,
-    draw_bursts_by_memory,
-    draw_memory_over_time,
-    draw_memory_shares,
     memory_by_queue,
+    memory_over_time_plot,
+    memory_shares_plot,
     thresholds,
 )
 from nashbed.analysis.measures import RunMeasures, measure_run
@@ -137,7 +137,7 @@ def test_a_larger_threshold_absorbs_larger_bursts(sharing: RunSharing) -> None:
 
 def test_memory_over_time(measures: RunMeasures) -> None:
     trial = measures.trials[0]
-    plot = draw_memory_over_time(trial)
+    plot = memory_over_time_plot(trial)
     above, below = panels(plot)
     assert above.notes == ["memory 100 kB"]
     assert labels_of(plot)[:2] == ["bulk", "voice"]
@@ -173,7 +173,7 @@ def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
     among = trial.blame.among(trial.class_of, 2)
     shares = among / among.sum(axis=1, keepdims=True)
     assert texts(ax) == [f"{100 * v:.0f} %" for v in shares.ravel()]
-    (panel,) = panels(draw_memory_shares(sharing.mixes[:1]))
+    (panel,) = panels(memory_shares_plot(sharing.mixes[:1]))
     assert points(panel["bulk (n = 2 trials)"]) == (
         [pytest.approx(100 * t.memory_shares[0]) for t in sharing.mixes[0].trials],
         [pytest.approx(100 * t.throughput_shares[0]) for t in sharing.mixes[0].trials],
@@ -183,7 +183,7 @@ def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
 def test_bursts_by_alpha(measures: RunMeasures, sharing: RunSharing) -> None:
     (settings,) = beside_memories(measures.run.settings)
     assert [s.label for s in settings] == ["alpha0.25", "alpha2"]
-    (panel,) = panels(draw_bursts_by_memory(sharing, settings, sharing.mixes[0].state))
+    (panel,) = panels(bursts_by_memory_plot(sharing, settings, sharing.mixes[0].state))
     assert panel.x.ticks == {0: "$\\alpha$ = 0.25", 1: "$\\alpha$ = 2"}
     x, y = points(panel["voice: largest without loss"])
     means = [mix.reading("absorbed", 1) for mix in sharing.mixes]
@@ -246,8 +246,8 @@ def test_one_queue(whole_run: Path) -> None:
     low, high = trial.measures.trial.record.window_ns
     inside = (cards["enqueue_ns"] >= low) & (cards["enqueue_ns"] < high)
     assert trial.dropped_packets == (inside & (cards["kind"] == KIND_DROPPED)).sum() > 0
-    assert draw_memory_over_time(trial.measures) is None
-    assert draw_memory_shares([mixed]) is None
+    assert memory_over_time_plot(trial.measures) is None
+    assert memory_shares_plot([mixed]) is None
     assert "absorbed_burst" in trial.measures.missing
 
 

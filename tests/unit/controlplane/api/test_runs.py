@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from unittest.mock import MagicMock
 
@@ -203,3 +204,22 @@ def test_a_figure_is_the_callers(results: Run) -> None:
     assert figure.axes[0].get_title() == "mine"
     with pytest.raises(ConfigError, match=r"no figure 'nothing'; it has .*throughput_by_mix"):
         nb.figures.draw(results, "nothing")
+
+
+@pytest.mark.slow
+def test_a_figure_for_a_paper(results: Run, tmp_path: Path) -> None:
+    name = "throughput_by_mix"
+    assert results.figures[name].name == f"{name}-b2bdp"
+    pdf, table = nb.figures.save(results, name, tmp_path, ["pdf", "csv"], width="84mm")
+    assert (pdf.name, table.name) == (f"{name}-b2bdp.pdf", f"{name}-b2bdp.csv")
+    page = pdf.read_bytes()
+    (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", page)
+    assert float(width) == pytest.approx(84 / 25.4 * 72, abs=0.01)
+    assert b"/FontFile2" in page  # fonts are embedded as TrueType
+    assert b"/Type3" not in page
+    assert table.read_text() == results.figures[name].table()
+    for wrong, text in ({"width": "wide"}, "width: wide; write"), (
+        {"formats": ["gif"]}, "formats: 'gif' is unknown; there are pdf, svg, png, csv",
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=re.escape(text)):
+            nb.figures.save(results, name, tmp_path, **wrong)
