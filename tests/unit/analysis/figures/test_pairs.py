@@ -11,6 +11,7 @@ from nashbed.analysis.figures.pairs import (
     ASIDE,
     draw_tournament,
     pair_equilibria_plot,
+    pair_lines_plot,
 )
 from nashbed.analysis.figures.setting_figures import _pair_sketches
 from nashbed.analysis.figures.style import colour_of
