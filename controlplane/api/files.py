@@ -13,7 +13,7 @@ from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, par
 from nashbed.controlplane.config.load import parse_testbed
 from nashbed.controlplane.config.strict_yaml import parse
 from nashbed.controlplane.contract.errors import ConfigError, HostError, did_you_mean
-from nashbed.controlplane.contract.model import ContractModel
+from nashbed.controlplane.contract.model import WRITTEN, ContractModel
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.strategy import CcaInFile
 from nashbed.controlplane.contract.testbed import Testbed
@@ -222,7 +222,7 @@ def _of_mapping(
 
 def _as_written(model: ContractModel) -> dict[str, Any]:
     """The keys of a file that a model came from, or might have come from."""
-    return model.model_dump(mode="json", exclude_unset=True)
+    return model.model_dump(mode="json", exclude_unset=True, context=WRITTEN)
 
 
 def _yaml(data: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    SerializationInfo,
     ValidationInfo,
     model_serializer,
     model_validator,
@@ -203,7 +204,9 @@ class Quantities(ContractModel):
         return data
 
     @model_serializer
-    def _in_base_units(self) -> dict[str, int]:
+    def _in_base_units(self, info: SerializationInfo) -> JsonObject:
+        if info.context is WRITTEN:
+            return {name: str(value) for name, value in self}
         return base_units(**dict(self))
 
     def as_message(self) -> JsonObject:

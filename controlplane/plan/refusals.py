@@ -21,7 +21,8 @@ def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> It
     """
     for name, field in type(asked).model_fields.items():
         value, where = getattr(asked, name), f"{key}.{name}"
-        if value is None or value == field.default:
+        choice = isinstance(can.lane.get(name), tuple)  # a target may lack what is the default
+        if value is None or (value == field.default and not choice):
             continue
         for needs in (each for each in field.metadata if isinstance(each, Needs)):
             of_lane = can.lane.get(name, False)

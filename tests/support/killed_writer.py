@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from nashbed.analysis import traces
 from nashbed.analysis.clock import of_run
 from nashbed.analysis.figures import atlas_map
+from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.pyramid import levels
 from nashbed.analysis.report import build
 from nashbed.analysis.results import export
@@ -289,6 +290,11 @@ def _pyramid(folder: Path, text: str) -> None:
     levels.build_pyramid(trial, folder / "pyramid")
 
 
+def _figure(folder: Path, text: str) -> None:
+    made: Any = SimpleNamespace(name="f", table=lambda: text)
+    Sketch.save(made, folder, ["csv"])
+
+
 PLACES = {
     "document": Place("controlplane.store.documents", _document),
     "document of a dead run": Place(
@@ -309,6 +315,7 @@ PLACES = {
     "mismatches": Place("analysis.clock.of_run", _mismatches),
     "export": Place("analysis.results.export", _export),
     "trace": Place("analysis.traces.export", _trace),
+    "figure": Place("analysis.figures.sketch", _figure),
     "atlas": Place("analysis.figures.atlas_map", _atlas),
     "pyramid": Place("analysis.pyramid.levels", _pyramid),
     "bench.json": Place(

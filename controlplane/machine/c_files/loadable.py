@@ -79,8 +79,8 @@ def _require_parameters(program: Lane) -> None:
     """Our own disciplines' parameters at the line that they are to be at."""
     asked = [(program.discipline, program.limit)]
     for queue in program.queues.queues if program.queues is not None else ():
-        own = Limit(unit="bytes", value=queue.limit_bytes)
-        asked.append((queue.discipline, own if queue.limit_bytes else program.limit))
+        own = queue.limit_bytes
+        asked.append((queue.discipline, Limit(unit="bytes", value=own) if own else program.limit))
     for discipline, limit in asked:
         if discipline is not None and not (discipline.file or discipline.is_droptail):
             check_ours(discipline, program.rate_bps, limit)

@@ -96,7 +96,7 @@ def test_what_the_index_shows_first_is_right() -> None:
     """Its scenario can be planned, and its Python calls what there is."""
     text = (WHEEL / "description.md").read_text()
     blocks = dict(re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    assert nb.plan(YAML(typ="safe").load(blocks["yaml"]), "virtual").expected_trials == 14
+    assert nb.plan(YAML(typ="safe").load(blocks["yaml"]), "virtual").expected_trials == 70
     assert set(re.findall(r"nb\.\w+", blocks["python"])) == {"nb.run"}
     assert {"headlines", "tables"} <= set(dir(nb.Run))
 

@@ -261,14 +261,15 @@ def test_models_as_goodput() -> None:
 def test_repetitions_have_error_bars() -> None:
     measures = made(FIVE, settles)
     less = [
-        replace(t, per_flow={"per_flow_throughput": t.per_flow["per_flow_throughput"] * 0.9})
+        replace(t, per_flow={"per_flow_throughput": t.per_flow["per_flow_throughput"] * part})
+        for part in (0.9, 0.8)
         for t in measures.trials
     ]
     plot = of_measures(replace(measures, trials=(*measures.trials, *less)))
-    # Two observations a and 0.9 a: s = 0.1 a / sqrt(2), and t(1) = 12.706.
+    # Three observations a, 0.9 a and 0.8 a: s = 0.1 a, and t(2) = 4.3027.
     one = np.array([k * (9 + 0.1 * (9.5 - k)) for k in range(11)])
-    half = panels(plot)[0]["measured (n = 2 trials per mix)"].half
-    assert half == pytest.approx(12.706 * 0.1 * one / 2, rel=1e-4)
+    half = panels(plot)[0]["measured (n = 3 trials per mix)"].half
+    assert half == pytest.approx(4.3027 * 0.1 * one / 3**0.5, rel=1e-4)
 
 
 @pytest.mark.slow

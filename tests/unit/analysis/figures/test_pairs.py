@@ -73,7 +73,7 @@ def test_each_pair_is_told_under_its_name_and_all_of_them_apart() -> None:
     *games, means, nearly = equilibria_text(setting).splitlines()
     assert games == [
         "b2bdp:",
-        "  cubic against bbr: 4 cubic + 6 bbr (95 %: 5.5 to 6.6 bbr)",
+        "  cubic against bbr: 4 cubic + 6 bbr (95 %: 5 to 7 bbr)",
         "  cubic against copa: 10 cubic (95 %: no other mix)",
         "  bbr against copa: 10 bbr (95 %: no other mix)",
     ]

@@ -363,9 +363,9 @@ def test_points_stand_for_an_interval_that_cannot_be() -> None:
 @pytest.mark.parametrize(
     ("values", "half"),
     [
-        ([0.019, 0.0191], 12.7062 * 0.00005),  # it is possible
+        ([0.019, 0.01905, 0.0191], 4.30265 * 0.00005 / 3**0.5),  # it is possible
         ([0.0, 0.0, 0.0, 0.01], 3.1824 * 0.0025),  # from four on
-        ([0.0, 0.0], 0.0),  # nothing varies
+        ([0.0, 0.0, 0.0], 0.0),  # nothing varies
     ],
 )
 def test_other_intervals_stay(values: list[float], half: float) -> None:
@@ -374,6 +374,12 @@ def test_other_intervals_stay(values: list[float], half: float) -> None:
     assert found.half_width == pytest.approx(half, rel=1e-4)
     assert found.points == ()
     assert estimate([]) is None
+
+
+def test_two_trials_are_their_values() -> None:
+    found = estimate([0.019, 0.0191], possible=(0, 1))
+    assert found is not None
+    assert (found.half_width, found.points) == (None, (0.019, 0.0191))
 
 
 def test_rtt_order() -> None:

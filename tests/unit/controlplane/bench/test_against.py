@@ -15,7 +15,10 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 
 MAKEFILE = """\
 build: ; test -L build/dpdk-internal -a -z "$(WERROR)"
-build/pylinks/nashbed: ; mkdir -p $@/controlplane && cp cli.py $@/controlplane/
+build/pylinks/nashbed:
+	mkdir -p $@/controlplane
+	touch $@/__init__.py
+	cp cli.py $@/controlplane/
 """
 OLD = """\
 import os, sys

@@ -125,17 +125,17 @@ def message(text: str) -> str:
         (
             "[0, 1, 3]",
             "[0, 4]",
-            "s.yaml:10: sweep.mixes[1]: 4 bbr flows, but group 'main' has 3",
+            "s.yaml:11: sweep.mixes[1]: 4 bbr flows, but group 'main' has 3",
         ),
         (
             "[0, 1, 3]",
             "[1, 1]",
-            "s.yaml:10: sweep.mixes: a value is listed twice; remove one of them",
+            "s.yaml:11: sweep.mixes: a value is listed twice; remove one of them",
         ),
         (
             "{mixes: [0, 1, 3]}",
             '{kernel: ["6.1", 6.10]}',
-            "s.yaml:10: sweep.kernel[1]: 6.1 is a number; write a kernel release in quotes, "
+            "s.yaml:11: sweep.kernel[1]: 6.1 is a number; write a kernel release in quotes, "
             'e.g. "6.12"',
         ),
         (
@@ -146,24 +146,24 @@ def message(text: str) -> str:
         (
             "{mixes: [0, 1, 3]}",
             '{kernel: ["6.1", "6.1"]}',
-            "s.yaml:10: sweep.kernel: a value is listed twice; remove one of them",
+            "s.yaml:11: sweep.kernel: a value is listed twice; remove one of them",
         ),
         (
             "[0, 1, 3]",
             "[{cubic: 1, bbr: 1}]",
-            "s.yaml:10: sweep.mixes[0]: the counts add up to 2, not to 3 flows",
+            "s.yaml:11: sweep.mixes[0]: the counts add up to 2, not to 3 flows",
         ),
         (
             "sweep: {mixes: [0, 1, 3]}",
             "telemetry: {postcards: {bin: 10ms}}",
-            "s.yaml:10: telemetry.postcards.bin: unknown key; did you mean 'bins'? allowed here: "
+            "s.yaml:11: telemetry.postcards.bin: unknown key; did you mean 'bins'? allowed here: "
             "bins",
         ),
         (
             "sweep: {mixes: [0, 1, 3]}",
             "acceptance: [{metric: throughput}]",
-            "s.yaml:10: acceptance[0].metric: 'throughput' is unknown; write "
-            "'per_flow_throughput', 'video_bitrate', 'mean_rtt', 'peak_rtt', ",
+            "s.yaml:11: acceptance[0].metric: 'throughput' is unknown; did you mean "
+            "'throughput_share'? write 'per_flow_throughput', 'video_bitrate', 'mean_rtt', ",
         ),
         (
             "strategies: [cubic, bbr]",
@@ -178,12 +178,12 @@ def message(text: str) -> str:
         (
             "sweep: {mixes: [0, 1, 3]}",
             "sweep: {rtt: [10ms]}",
-            "s.yaml:10: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: ",
+            "s.yaml:11: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: ",
         ),
         (
             "sweep: {mixes: [0, 1, 3]}",
             "sweep: {mixes: {pairs: firs}}",
-            "s.yaml:10: sweep.mixes.pairs: 'firs' is unknown; did you mean 'first'? "
+            "s.yaml:11: sweep.mixes.pairs: 'firs' is unknown; did you mean 'first'? "
             "write 'all', 'first' or a list",
         ),
         (
@@ -270,23 +270,23 @@ def message(text: str) -> str:
         (
             "[0, 1, 3]",
             "al",
-            "s.yaml:10: sweep.mixes: 'al' is unknown; did you mean 'all'? write 'all', "
+            "s.yaml:11: sweep.mixes: 'al' is unknown; did you mean 'all'? write 'all', "
             "{pairs: ...}, {harm_to: ...} or a list",
         ),
         (
             "[0, 1, 3]",
             "3",
-            "s.yaml:10: sweep.mixes: 3 is not allowed here; write 'all', {pairs: ...}, ",
+            "s.yaml:11: sweep.mixes: 3 is not allowed here; write 'all', {pairs: ...}, ",
         ),
         (
             "[0, 1, 3]",
             "[a]",
-            "s.yaml:10: sweep.mixes[0]: 'a' is unknown; write a whole number, a list or keys and",
+            "s.yaml:11: sweep.mixes[0]: 'a' is unknown; write a whole number, a list or keys and",
         ),
         (
             "{mixes: [0, 1, 3]}",
             "{rtt: [10ms]}",
-            "s.yaml:10: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: buffer, ",
+            "s.yaml:11: sweep.rtt: unknown key; did you mean 'base_rtt'? allowed here: buffer, ",
         ),
         (
             "buffer: 2bdp",

@@ -59,7 +59,6 @@ def test_each_field_that_asks_for_more_says_it_in_its_words() -> None:
         "2 queues, but target bmv2 has 1 (bottleneck.queues): each priority queue of "
         f"simple_switch has a rate of its own; write fewer, or {OURS}",
         "the queue of target bmv2 is droptail, not codel (bottleneck.queues.1.discipline); " + OURS,
-        f"target bmv2 serves queues by , not by drr (bottleneck.scheduler); {OURS}",
         f"queues of target bmv2 share memory by , not by static (bottleneck.shared_buffer); {OURS}",
         "target bmv2 sorts packets by flow, not by DSCP (bottleneck.queues); write `flows`, or "
         + OURS,

@@ -165,7 +165,7 @@ def test_lanes_are_the_other_limit() -> None:
 
 def test_lanes_that_share_nothing_are_the_only_limit() -> None:
     """Whatever their rates; and a late trial is no reason to run fewer."""
-    lanes, work = FakeTrials(), planned([job(f"j{i}", 10**6) for i in range(9)])
+    lanes, work = FakeTrials(), planned([job(f"j{i}", 4 * 10**5) for i in range(9)])
     late: list[Snapshot] = []
 
     def execute(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> SimpleNamespace:
