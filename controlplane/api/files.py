@@ -58,7 +58,7 @@ def read_scenario(what: ScenarioLike, changes: Mapping[str, Any] | None = None) 
     """
     if changes:
         read = read_scenario(what)
-        return parse_scenario(scenario_text(read.model.replace(changes)), read.name)
+        return parse_scenario(scenario_text(read.model.replace(changes=changes)), read.name)
     if isinstance(what, Loaded):
         return what
     if isinstance(what, Scenario):

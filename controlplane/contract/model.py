@@ -39,31 +39,32 @@ Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
 
 
-if TYPE_CHECKING:
-    T = TypeVar("T")
+T = TypeVar("T")
 
-    class Several(Generic[T]):
-        """For type checkers: what a field takes, and what it has then; pydantic converts it."""
+
+class Several(Generic[T]):
+    """`Several[X]` is `tuple[X, ...]`; for type checkers a model takes any sequence for it."""
+
+    if TYPE_CHECKING:
 
         def __get__(self, model: object, kind: type | None = None) -> tuple[T, ...]: ...
         def __set__(self, model: object, value: Iterable[T]) -> None: ...
 
-    class Written(Generic[T]):
-        """For type checkers: a quantity as text, or as one of several types."""
-
-        def __get__(self, model: object, kind: type | None = None) -> T: ...
-        def __set__(self, model: object, value: T | str) -> None: ...
-
-else:
-
-    class Several:
-        """`Several[X]` is `tuple[X, ...]`, and for type checkers takes any sequence."""
+    else:
 
         def __class_getitem__(cls, item):
             return tuple[item, ...]
 
-    class Written:
-        """`Written[X]` is `X`, and for type checkers takes its text."""
+
+class AsText(Generic[T]):
+    """`AsText[X]` is `X`; for type checkers a model takes its text for it."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, model: object, kind: type | None = None) -> T: ...
+        def __set__(self, model: object, value: T | str) -> None: ...
+
+    else:
 
         def __class_getitem__(cls, item):
             return item

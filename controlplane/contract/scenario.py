@@ -126,7 +126,7 @@ class Scenario(ScenarioKeys):
                 raise ValueError(called(str(error), self, values)) from error
         return self
 
-    def replace(self, changes: Values | None = None, /, **keys: Any) -> Scenario:
+    def replace(self, changes: Values | None = None, **keys: Any) -> Scenario:
         """The scenario with other values of some keys, checked as a whole.
 
         Args:

@@ -14,7 +14,7 @@ from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
 from .limit import Admission, Arrivals
 from .link_changes import LinkChange, Policer, TraceSpec
-from .model import AliasedModel, ContractModel, Name, Several, Written, formerly
+from .model import AliasedModel, AsText, ContractModel, Name, Several, formerly
 from .path_changes import ReturnBottleneck
 from .queues import (
     COMPLETE_SHARING,
@@ -310,7 +310,7 @@ class ScenarioKeys(ContractModel):
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
     strategies: Annotated[Several[Strategy], Field(min_length=2, max_length=12)]
-    duration: Written[SettledDuration | Duration]
+    duration: AsText[SettledDuration | Duration]
     warmup: Duration
     window: WindowSpec = "after_warmup"
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 5

@@ -44,7 +44,7 @@ from nashbed.controlplane.machine.c_files import guest_modules, objects
 from nashbed.controlplane.machine.guest.scratch import KEPT, guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.kernels import build as kernel_build
-from nashbed.controlplane.machine.kernels.cache import GuestKernel, find_kernel
+from nashbed.controlplane.machine.kernels.cache import GuestKernel, find_kernel, kernel_cache
 from nashbed.controlplane.run import replay
 from nashbed.controlplane.run.active_run import new_run
 from nashbed.controlplane.store import documents, run_directory, staging
@@ -155,13 +155,13 @@ def _unpack(folder: Path, text: str) -> None:
 def _install(folder: Path, text: str) -> None:
     """A kernel that came; what is there is no kernel, and is replaced."""
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / f"client-{text}")
-    if not kernels.kernel_cache().exists():
+    if not kernel_cache().exists():
         put_kernel("6.1.176")
     client = find_kernel()
     (client.tree / "text").write_text(text)
     packed = kernels.pack_kernel(client)
     os.environ["XDG_CACHE_HOME"] = str(folder)
-    there = kernels.kernel_cache() / client.folder.name
+    there = kernel_cache() / client.folder.name
     (there / "kernel.json").unlink(missing_ok=True)
     identity = KernelIdentity(
         name="", release=client.release, recipe=client.digest, binary=client.binary_digest
@@ -193,7 +193,7 @@ def _build_kernel(folder: Path, text: str) -> None:
 
 def _module(folder: Path, text: str) -> None:
     (folder / "tree").mkdir(exist_ok=True)
-    (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/mine.c > $(M)/mine.ko\n")
+    (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/*/*.c > $(M)/mine.ko\n")
     kernel = GuestKernel("6.1.7", "linux-source-6.1", "d" * 64, folder / "linux", "b" * 64)
     (folder.parent / f"{text}.c").write_text(text)
     guest_modules.module_of(kernel, CFile("mine", folder.parent / f"{text}.c", text * 12))

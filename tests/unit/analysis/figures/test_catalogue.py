@@ -47,9 +47,9 @@ def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
     measures = made(SIX, settles_at_five)
     correlation = RunCorrelation(measures, (), None)
     wanted = list(sketches(measures, equilibria_of_measures(measures), correlation))
-    told: list[tuple[int, int]] = []
+    told: list[tuple[str, int, int]] = []
     drawn = draw_all(wanted, tmp_path, ("svg",), lambda *step: told.append(step))
-    assert told == [(number, len(wanted)) for number in range(len(wanted))]
+    assert told == [("figures", number, len(wanted)) for number in range(len(wanted))]
     # No delay, telemetry or sample was measured: what needs them is not drawn.
     assert {figure.kind for figure in drawn} == {"throughput_by_mix", "dynamics"}
     for figure in drawn:

@@ -74,7 +74,7 @@ print(json.dumps([
 """,
     )
     assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout) == [0.5, [0.5] * 5, 0.25, 20]
+    assert json.loads(said.stdout) == [0.5, [0.5] * 5, 0.25, 50]
 
 
 @pytest.mark.parametrize(
