@@ -87,10 +87,13 @@ def occupancy(
         held = _of_bins(trial, bin_length_ns(scenario), key, bins)
     else:
         raise NotMeasuredError("neither packets nor bins of the queue were kept")
-    starts = bins.start_ns + bins.length_ns * np.arange(bins.count, dtype=np.int64)
     rows = groups[np.tile(np.arange(len(groups)), bins.count)].select(by)
     return pl.DataFrame(
-        {"time_ns": np.repeat(starts, len(groups)), **rows.to_dict(), "bytes": held.T.ravel()}
+        {
+            "time_ns": np.repeat(bins.starts_ns, len(groups)),
+            **rows.to_dict(),
+            "bytes": held.T.ravel(),
+        }
     )
 
 

@@ -48,6 +48,11 @@ class TimeBins:
         return self.start_ns + self.length_ns * self.count
 
     @property
+    def starts_ns(self) -> NDArray[np.int64]:
+        """Beginning of each bin, shape (B,)."""
+        return self.start_ns + self.length_ns * np.arange(self.count, dtype=np.int64)
+
+    @property
     def middles_ns(self) -> NDArray[np.float64]:
         """Middle of each bin, shape (B,)."""
         middles: NDArray[np.float64] = np.arange(self.count, dtype=np.float64) + 0.5

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..measures import Cell, RunMeasures
 from ..metrics.statistics import Estimate, estimate
-from .harm import YARDSTICKS, Harm, harm_of_run
+from .harm import YARDSTICKS, Harm, compared, harm_of_run
 
 METRIC = "per_flow_throughput"
 FAIR = {
@@ -18,6 +18,12 @@ FAIR = {
     "as much": "fair, as far as these trials tell",
     "more": "not fair, as it does more harm",
     None: "undecided, as one trial has no interval",
+}
+SWITCH = {
+    "less": "it would not switch",
+    "as much": "no gain, as far as these trials tell",
+    "more": "it would switch",
+    None: FAIR[None],
 }
 
 
@@ -50,16 +56,9 @@ def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[str]:
         return
     yield (
         f"{harm.setting.label}: a {harm.victim} flow that switches to {harm.by} gets "
-        f"{_text(after, 1e-6)} instead of {_text(before, 1e-6)} Mbit/s: {_switch(before, after)}"
+        f"{_text(after, 1e-6)} instead of {_text(before, 1e-6)} Mbit/s: "
+        f"{SWITCH[compared(after, before)]}"
     )
-
-
-def _switch(before: Estimate, after: Estimate) -> str:
-    if before.half_width is None or after.half_width is None:
-        return "undecided, as one trial has no interval"
-    if abs(after.mean - before.mean) <= before.half_width + after.half_width:
-        return "no gain, as far as these trials tell"
-    return "it would switch" if after.mean > before.mean else "it would not switch"
 
 
 def _who(measures: RunMeasures, cell: Cell) -> tuple[str, ...]:

@@ -63,12 +63,17 @@ class Harm:
 
     def against(self, other: Harm) -> Verdict | None:
         """Whether this is more harm than another; None where there is no interval to tell by."""
-        if self.harm.half_width is None or other.harm.half_width is None:
-            return None
-        apart = self.harm.mean - other.harm.mean
-        if abs(apart) <= self.harm.half_width + other.harm.half_width:
-            return "as much"
-        return "more" if apart > 0 else "less"
+        return compared(self.harm, other.harm)
+
+
+def compared(found: Estimate, other: Estimate) -> Verdict | None:
+    """Whether one mean is more than another; None where there is no interval to tell by."""
+    if found.half_width is None or other.half_width is None:
+        return None
+    apart = found.mean - other.mean
+    if abs(apart) <= found.half_width + other.half_width:
+        return "as much"
+    return "more" if apart > 0 else "less"
 
 
 def harm_of_run(measures: RunMeasures) -> list[Harm]:

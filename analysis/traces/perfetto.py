@@ -230,7 +230,7 @@ def _queue(chosen: Selection) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         chunk | {"flow": np.zeros(len(chunk["flow"]), np.int64)}
         for chunk in chosen.trial.batches("postcards", COLUMNS)
     )
-    return bins.start_ns + BIN_NS * np.arange(bins.count), occupancy_bins(chunks, 1, bins)[0]
+    return bins.starts_ns, occupancy_bins(chunks, 1, bins)[0]
 
 
 def _write_postcards(trace: TraceFile, chosen: Selection, flows: dict[int, int]) -> dict[str, int]:

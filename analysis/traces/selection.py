@@ -21,6 +21,7 @@ from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
+from ..measures import silent
 from .marks import whole_marks
 
 Progress = Callable[[str, int, int], None]
@@ -31,10 +32,6 @@ POSTCARD_COLUMNS = (
     "enqueue_ns", "dequeue_ns", "seq", "marks",
 )  # fmt: skip
 MOST_NAMED = 3
-
-
-def silent(_what: str, _done: int, _total: int) -> None:
-    """Show no progress."""
 
 
 @dataclass(frozen=True)

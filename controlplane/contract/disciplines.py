@@ -278,7 +278,7 @@ class Choice(ContractModel):
         return {"name": self.name, **file, **dict(self.parameters)}
 
     def as_message(self) -> JsonObject:
-        """The same."""
+        """What a data plane is told of it: its parameters stand beside its name."""
         return self._flat()
 
     @property

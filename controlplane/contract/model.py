@@ -31,7 +31,7 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 """A whole number of 0 or more."""
 
 WRITTEN: Final = {"written": True}
-"""The context of validation of what a person wrote."""
+"""The context in which what a person writes is read, and is written as a person does."""
 
 ELSEWHERE = "use a testbed of target dpdk or virtual"
 
@@ -211,7 +211,7 @@ class Quantities(ContractModel):
         return base_units(**dict(self))
 
     def as_message(self) -> JsonObject:
-        """The same."""
+        """What a data plane is told of it, in base units."""
         return self.model_dump()
 
 
