@@ -155,12 +155,13 @@ class UnmixedSocket(ssl.SSLSocket):
     without having cleared it first (https://github.com/python/cpython/issues/148594). On Debian 13
     (Python 3.13, OpenSSL 3.5) a nanny that closes its connection early leaves an error there: every
     third cluster with TLS lost its client as soon as its nannies had registered. Python clears the
-    queue as it raises an error, so what a second attempt raises is this connection's own.
+    queue as it raises an error, so what a second attempt tells is this connection's own.
     """
 
     def read(self, len: int = 1024, buffer: Any = None) -> bytes:
-        """Read, as SSLSocket does."""
-        return _twice(partial(super().read, len, buffer))
+        """Read, as SSLSocket does, which makes of another's early end an end of ours: 0 bytes."""
+        read = partial(super().read, len, buffer)
+        return _twice(read) or read()
 
     def send(self, data: Any, flags: int = 0) -> int:
         """Send, as SSLSocket does."""
