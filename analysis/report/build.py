@@ -107,11 +107,12 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str], on_step: On
     write_whole(folder / "summary.json", json.dumps(summary, indent=1) + "\n")
     if context is None:
         return folder
-    page = _environment().get_template("report.html.j2").render(context)
+    page = environment().get_template("report.html.j2").render(context)
     return write_whole(folder / "index.html", page)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Where templates of pages are, and how they are filled in."""
     loader = PackageLoader("nashbed.analysis.report", "templates")
     return Environment(
         loader=loader,

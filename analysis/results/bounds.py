@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nashbed.controlplane.contract.bounds import AcceptanceBound
+from nashbed.controlplane.contract.bounds import AcceptanceBound, MetricReading
 from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import Number
 from nashbed.controlplane.contract.queues import Memory
@@ -85,7 +85,7 @@ class Where:
     setting: Setting
     equilibria: SettingEquilibria
 
-    def cells(self, bound: AcceptanceBound) -> list[Cell]:
+    def cells(self, bound: MetricReading) -> list[Cell]:
         """The cells of a bound's mix: without one, of all."""
         names, mix = self.measures.strategies, (bound.mix or {}).items()
         return [
@@ -121,7 +121,7 @@ def read(bound: AcceptanceBound, where: Where) -> Reading:
     return PARTICULAR.get(bound.metric, _measured)(bound, where)
 
 
-def words(bound: AcceptanceBound) -> str:
+def words(bound: MetricReading) -> str:
     """What is held to what."""
     whose = bound.strategy or ""
     group = "" if bound.group is None else f" of group {bound.group}"
@@ -134,7 +134,7 @@ def words(bound: AcceptanceBound) -> str:
     return said + _place(bound)
 
 
-def _place(bound: AcceptanceBound) -> str:
+def _place(bound: MetricReading) -> str:
     if bound.mix is not None:
         return ", at " + " + ".join(f"{count} {name}" for name, count in bound.mix.items())
     if bound.metric == "throughput_ratio":
@@ -150,7 +150,7 @@ def _measured(bound: AcceptanceBound, where: Where) -> Reading:
     overall = bound.mix is not None or bound.metric == OVER_ALL_MIXES
     if bound.mix is None and overall:
         cells = [cell for cell in cells if min(strategy_totals(cell.state)) > 0]
-    found = [values for cell in cells if (values := list(_values(cell, bound, where)))]
+    found = [values for cell in cells if (values := [*values_of(cell, bound, where).values()])]
     if not found:
         return Reading(None, "not measured: no valid trial of this mix has such a value")
     if not all(math.isfinite(value) for values in found for value in values):
@@ -167,14 +167,17 @@ def _measured(bound: AcceptanceBound, where: Where) -> Reading:
     return Reading(min(means) if below and not beyond else max(means), f"the furthest {which}")
 
 
-def _values(cell: Cell, bound: AcceptanceBound, where: Where) -> Iterator[float]:
-    """The metric in every trial of a mix; nothing where the mix has no such flow."""
+def values_of(cell: Cell, bound: MetricReading, where: Where) -> dict[int, float]:
+    """Repetition of a mix -> the metric in it; empty where the mix has no such flow."""
     groups = [group.name for group in where.measures.run.scenario.flows]
     group = None if bound.group is None else groups.index(bound.group)
-    for trial in cell.trials:
-        if METRICS[bound.metric].scope == "trial" or trial.flow_mask(bound.strategy, group).any():
-            value_of = trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
-            yield value_of(bound.metric, bound.strategy, group)
+    return {
+        trial.trial.record.repetition: (
+            trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value
+        )(bound.metric, bound.strategy, group)
+        for trial in cell.trials
+        if METRICS[bound.metric].scope == "trial" or trial.flow_mask(bound.strategy, group).any()
+    }
 
 
 def _ratio(bound: AcceptanceBound, where: Where) -> Reading:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nashbed.controlplane.contract.trial import Setting
+
 from ..measures import Cell, RunMeasures
 from ..metrics.statistics import Estimate, estimate
 from .harm import YARDSTICKS, Harm, compared, harm_of_run
@@ -17,7 +19,7 @@ FAIR = {
     "less": "fair, as it does less harm",
     "as much": "fair, as far as these trials tell",
     "more": "not fair, as it does more harm",
-    None: "undecided, as one trial has no interval",
+    None: "undecided, as there are too few trials for an interval",
 }
 SWITCH = {
     "less": "it would not switch",
@@ -50,14 +52,26 @@ def _fair(harm: Harm, own: Harm) -> str:
 def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[str]:
     """Of two flows, one switches; of more, the mixes of a victim do not show it."""
     cells = {_who(measures, cell): cell for cell in measures.cells(harm.setting)}
-    before = _throughput(cells.get((harm.victim, harm.victim)), harm.victim)
-    after = _throughput(cells.get(tuple(sorted((harm.victim, harm.by)))), harm.by)
+    before, after = (harm.victim, harm.victim), tuple(sorted((harm.victim, harm.by)))
+    line = _switch(harm.setting, harm.victim, harm.by, cells.get(before), cells.get(after))
+    yield from (line,) if line else ()
+
+
+def switch_line(measures: RunMeasures, setting: Setting) -> str:
+    """Of a game of one group and two strategies: would the first flow switch? Empty: not known."""
+    first, second = measures.strategies
+    cells = {_who(measures, cell).count(second): cell for cell in measures.cells(setting)}
+    return _switch(setting, first, second, cells.get(0), cells.get(1))
+
+
+def _switch(setting: Setting, victim: str, by: str, own: Cell | None, beside: Cell | None) -> str:
+    """What a flow gains that leaves its own kind for another control; empty: not known."""
+    before, after = _throughput(own, victim), _throughput(beside, by)
     if before is None or after is None:
-        return
-    yield (
-        f"{harm.setting.label}: a {harm.victim} flow that switches to {harm.by} gets "
-        f"{_text(after, 1e-6)} instead of {_text(before, 1e-6)} Mbit/s: "
-        f"{SWITCH[compared(after, before)]}"
+        return ""
+    return (
+        f"{setting.label}: a {victim} flow that switches to {by} gets {_text(after, 1e-6)} "
+        f"instead of {_text(before, 1e-6)} Mbit/s: {SWITCH[compared(after, before)]}"
     )
 
 

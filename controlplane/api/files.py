@@ -100,7 +100,7 @@ def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
     if isinstance(what, Loaded):
         return what
     if isinstance(what, Testbed):
-        return Loaded(what, _yaml(_as_written(what)), f"{what.name}.yaml")
+        return Loaded(what, yaml_text(_as_written(what)), f"{what.name}.yaml")
     if isinstance(what, Mapping):
         return _of_mapping(parse_testbed, "testbed", what)
     return load_testbed(find_testbed(what))
@@ -131,7 +131,7 @@ def scenario_text(scenario: Scenario) -> str:
     written["strategies"] = [
         name.written if isinstance(name, CcaInFile) else name for name in scenario.strategies
     ]
-    return _yaml(written)
+    return yaml_text(written)
 
 
 def find_scenario(name: str | Path) -> Path:
@@ -213,7 +213,7 @@ def _of_mapping(
     """What a mapping says; its mistakes name no file and no line, for it has none."""
     name = str(what.get("name", kind))
     try:
-        return parse(_yaml(what), f"{name}.yaml")
+        return parse(yaml_text(what), f"{name}.yaml")
     except ConfigError as error:
         place = rf"^{re.escape(name)}\.yaml(:\d+)?"
         message = re.sub(place, f"{kind} {name}", error.message, flags=re.MULTILINE)
@@ -225,7 +225,8 @@ def _as_written(model: ContractModel) -> dict[str, Any]:
     return model.model_dump(mode="json", exclude_unset=True, context=WRITTEN)
 
 
-def _yaml(data: Mapping[str, Any]) -> str:
+def yaml_text(data: Mapping[str, Any]) -> str:
+    """The YAML file that says the same as a mapping, its keys in the mapping's order."""
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its types say None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import typer
 from nashbed import cc
 from nashbed.cc import CcaBehaviour, CcaVerdict, ShippedCca
 
+from ..contract.model import JsonObject
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
 from .console import rows_text
@@ -63,6 +65,27 @@ def check(check: Call) -> Answer:
         "paths": verdict.behaviour,
     }
     return Answer(said, lambda: verdict_text(verdict))
+
+
+@command(
+    app,
+    "evaluation.evaluate",
+    examples="""Examples: nashbed cc evaluate bbr3 --size quick;
+nashbed cc evaluate mycc.c --out results/mine; nashbed cc evaluate copa --on local:4""",
+)
+def evaluate(evaluate: Call) -> Answer:
+    """Show what the standards ask of a congestion control, and what came out: one page."""
+    evaluation = evaluate()
+    found = evaluation.found
+    said = {"ok": True, "page": str(evaluation.page)} | json.loads(
+        (evaluation.path / "criteria.json").read_text(encoding="utf-8")
+    )
+    lines = [*found.harm, *found.games, *(_twice(row) for row in found.looked_at_twice)]
+    return Answer(said, "\n".join([*lines, f"page: {evaluation.page}"]))
+
+
+def _twice(row: JsonObject) -> str:
+    return f"look twice: {row['section']} {row['name']}: {row['what']} ({row['setting']})"
 
 
 @command(

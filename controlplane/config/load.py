@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ValidationError
 
+from ..contract.battery import Battery
 from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.functions import load_function
@@ -29,6 +30,7 @@ KINDS: dict[str, type[ContractModel]] = {
     "scenario": Scenario,
     "testbed": Testbed,
     "cluster": Cluster,
+    "battery": Battery,
 }
 
 
@@ -71,6 +73,11 @@ def load_testbed(path: Path) -> Loaded[Testbed]:
 def load_cluster(path: Path) -> Loaded[Cluster]:
     """Load a cluster file; raises ConfigError with one line for each mistake."""
     return parse_cluster(_read(path, "cluster"), str(path))
+
+
+def load_battery(path: Path) -> Loaded[Battery]:
+    """Load a battery's manifest; raises ConfigError with one line for each mistake."""
+    return _parse(_read(path, "battery"), str(path), Battery)
 
 
 def parse_scenario(text: str, name: str, find: FindFile | None = None) -> Loaded[Scenario]:

@@ -56,7 +56,40 @@ else:
     BoundedMetric = Literal[tuple(BOUNDED)]
 
 
-class AcceptanceBound(SettingSelection):
+class MetricReading(SettingSelection):
+    """A metric of a run: whose, and where.
+
+    Attributes:
+        metric: What is read.
+        strategy: Whose; left out: of all flows.
+        over: Of `throughput_ratio`: whose throughput the strategy's is divided by.
+        group: Only flows of this group, which may be background.
+        of: Of `harm`: the metric of the victim of `mixes: {harm_to: ...}`.
+        by: Of `harm`: the strategy of the flows beside the victim.
+        mix: Number of flows of each strategy listed; the other strategies have the rest.
+    """
+
+    metric: BoundedMetric
+    strategy: StrategyName | None = None
+    over: StrategyName | None = None
+    group: Name | None = None
+    of: HarmedMetric | None = None
+    by: StrategyName | None = None
+    mix: dict[StrategyName, Count] | None = None
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        bounded = BOUNDED[self.metric]
+        for key in ("strategy", "over", "group", "of", "by", "mix"):
+            given = getattr(self, key) is not None
+            if given and key not in bounded.takes:
+                raise ValueError(f"{key}: a bound on {self.metric} has none; remove it")
+            if key in bounded.needs and not given:
+                raise ValueError(f"{key}: a bound on {self.metric} needs it; add it")
+        return self
+
+
+class AcceptanceBound(MetricReading):
     """A bound on a metric at the settings that it selects: `min` and `max`, or `expect`.
 
     The value is a mean over the trials of a mix. Where no mix is named each one must be within the
@@ -78,26 +111,12 @@ class AcceptanceBound(SettingSelection):
     interval, every equilibrium of the means must be allowed.
 
     Attributes:
-        metric: What is bounded.
-        strategy: Whose; left out: of all flows.
-        over: Of `throughput_ratio`: whose throughput the strategy's is divided by.
-        group: Only flows of this group, which may be background.
-        of: Of `harm`: the metric of the victim of `mixes: {harm_to: ...}`.
-        by: Of `harm`: the strategy of the flows beside the victim.
-        mix: Number of flows of each strategy listed; the other strategies have the rest.
         min: Smallest allowed value, in the metric's unit.
         max: Largest allowed value.
         expect: Expected value, in place of `min` and `max`.
         tolerance: Allowed difference from `expect`: a share of it, or so many flows.
     """
 
-    metric: BoundedMetric
-    strategy: StrategyName | None = None
-    over: StrategyName | None = None
-    group: Name | None = None
-    of: HarmedMetric | None = None
-    by: StrategyName | None = None
-    mix: dict[StrategyName, Count] | None = None
     min: Limit | None = None
     max: Limit | None = None
     expect: Limit | None = None
@@ -119,13 +138,6 @@ class AcceptanceBound(SettingSelection):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        bounded = BOUNDED[self.metric]
-        for key in ("strategy", "over", "group", "of", "by", "mix"):
-            given = getattr(self, key) is not None
-            if given and key not in bounded.takes:
-                raise ValueError(f"{key}: a bound on {self.metric} has none; remove it")
-            if key in bounded.needs and not given:
-                raise ValueError(f"{key}: a bound on {self.metric} needs it; add it")
         limited, expected = (self.min, self.max) != (None, None), self.expect is not None
         if (limited and expected) or expected != (self.tolerance is not None):
             raise ValueError("expect: write it with `tolerance`, and without `min` and `max`")

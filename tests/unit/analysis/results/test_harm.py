@@ -147,8 +147,8 @@ def test_whether_it_is_fair_and_would_be_adopted() -> None:
         "it would not switch",
     ]
     first, second = fairness_lines(measured(factors=(1.0,)))
-    assert "bbr is undecided, as one trial has no interval: it takes 87.5 %" in first
-    assert second.endswith("undecided, as one trial has no interval")
+    assert "bbr is undecided, as there are too few trials for an interval: it takes 87.5 %" in first
+    assert second.endswith("undecided, as there are too few trials for an interval")
 
 
 def test_table_of_harm() -> None:

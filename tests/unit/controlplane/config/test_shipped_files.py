@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
-from nashbed.controlplane.config.load import KINDS, render
+from nashbed.controlplane.config.load import KINDS, load_battery, render
 from nashbed.controlplane.config.named_files import NamedFiles
 from nashbed.controlplane.contract.bounds import AcceptanceBound
 from nashbed.controlplane.contract.errors import ConfigError
@@ -18,11 +18,14 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.c_files.finding import written_files
 from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 from nashbed.controlplane.plan.planner import make_plan
+from nashbed.controlplane.plan.sweep import scenario_mixes
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 
 ROOT = Path(__file__).resolve().parents[4]
 CONFIGS = ROOT / "configs"
+BATTERIES = sorted((CONFIGS / "evaluations").glob("*/battery.yaml"))
+EVALUATED = sorted({*CONFIGS.glob("evaluations/*/*.yaml")} - set(BATTERIES))
 SCENARIOS = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
 TESTBEDS = sorted((CONFIGS / "testbeds").glob("*.yaml"))
 
@@ -68,11 +71,29 @@ def plan_on(path: Path, testbed_name: str) -> Plan:
     return make_plan(loaded(path).model, testbed, capabilities)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=name)
+@pytest.mark.parametrize("path", [*SCENARIOS, *EVALUATED], ids=name)
 def test_every_scenario_can_be_planned_on_its_testbed(path: Path) -> None:
     other = {**dict.fromkeys(NEEDS_LARGE, "large"), **dict.fromkeys(NEEDS_VIRTUAL, "virtual")}
     plan = plan_on(path, other.get(name(path), "embedded"))
     assert len({trial.key for trial in plan.trials}) == len(plan.trials) > 0
+
+
+@pytest.mark.parametrize("path", BATTERIES, ids=name)
+def test_a_battery_reads_what_its_scenarios_run(path: Path) -> None:
+    battery = load_battery(path).model
+    assert {file.stem for file in path.parent.glob("*.yaml")} == {*battery.scenarios, "battery"}
+    for criterion in battery.criteria:
+        if criterion.scenario is None:
+            continue
+        scenario = loaded(path.parent / f"{criterion.scenario}.yaml").model
+        assert {battery.subject, *battery.references} <= set(scenario.strategies)
+        mixes = [mix[0].counts.items() for mix in scenario_mixes(scenario)]
+        for reading in criterion.reads:
+            assert any((reading.mix or {}).items() <= mix for mix in mixes), criterion
+            assert reading.group in {None, *(group.name for group in scenario.flows)}
+    for size in battery.sizes.values():
+        for scenario_name, changes in size.changes.items():
+            loaded(path.parent / f"{scenario_name}.yaml").model.replace(changes)
 
 
 @pytest.mark.parametrize("file", sorted(NEEDS_LARGE))

@@ -1,0 +1,124 @@
+"""Write an evaluation: one page for a browser, Markdown for a mailing list, CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nashbed.controlplane.contract.metrics import DISPLAY
+from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.contract.units import counted
+from nashbed.controlplane.store.staging import write_whole
+
+from ..frame import Column
+from ..metrics.statistics import Estimate
+from ..results.evaluation import Evaluated, rows_frame
+from .build import environment
+
+SCALE_PX, MIDDLE_PX, HALF_PX = 220, 9, 3.5
+"""Width of a picture, half of its height, and half of a mark."""
+
+
+def write_pages(evaluated: Evaluated, folder: Path) -> None:
+    """Write index.html, evaluation.md, criteria.csv and criteria.json.
+
+    Args:
+        evaluated: What was found.
+        folder: The evaluation's folder.
+    """
+    frame = rows_frame(evaluated)
+    table = frame.table(evaluated)
+    write_whole(folder / "criteria.csv", table.write_csv())
+    write_whole(folder / "criteria.json", json.dumps(answer(evaluated), indent=1) + "\n")
+    write_whole(folder / "evaluation.md", markdown(evaluated))
+    page = environment().get_template("evaluation.html.j2").render(_context(evaluated))
+    write_whole(folder / "index.html", page)
+
+
+def answer(evaluated: Evaluated) -> JsonObject:
+    """All that was found, in base units."""
+    return {
+        "battery": evaluated.battery.name,
+        "control": evaluated.control,
+        "size": evaluated.size,
+        "harm": list(evaluated.harm),
+        "games": list(evaluated.games),
+        "criteria": rows_frame(evaluated).table(evaluated).to_dicts(),
+        "runs": dict(evaluated.ran),
+    }
+
+
+def markdown(evaluated: Evaluated) -> str:
+    """The evaluation as Markdown."""
+    frame = rows_frame(evaluated)
+    columns = [column for column in frame.columns if column.title]
+    lines = [
+        f"# {evaluated.control}: {evaluated.battery.title}", "",
+        f"Battery {evaluated.battery.name} ({evaluated.battery.source}), size {evaluated.size}. "
+        "Mean, ± half the width of the 95 % interval. A row says *yes* where the control is worse "
+        "than every reference beyond that interval; the standard sets no thresholds.", "",
+        *(f"- {line}" for line in (*evaluated.harm, *evaluated.games)), "",
+        f"| {' | '.join(column.head for column in columns)} |",
+        "|" + " --- |" * len(columns),
+    ]  # fmt: skip
+    for row in frame.rows(evaluated):
+        cells = (" ".join(part for part in _cell(column, row) if part) for column in columns)
+        lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(column: Column, row: JsonObject) -> tuple[str, str]:
+    """A cell as a person reads it; what is not measured has no numbers at all."""
+    if column.shown is not None and not row["what"]:
+        return "", ""
+    return column.on_page(row)
+
+
+def _context(evaluated: Evaluated) -> JsonObject:
+    names = (evaluated.control, *evaluated.battery.references)
+    columns = [c for c in rows_frame(evaluated).columns if c.title and c.shown is not None]
+    criteria: list[JsonObject] = []
+    for row in rows_frame(evaluated).rows(evaluated):
+        key = (row["section"], row["name"])
+        if not criteria or criteria[-1]["key"] != key:
+            run = evaluated.ran.get(row["scenario"], "")
+            new = {"key": key, "id": f"c{len(criteria)}", "rows": [], "run": run, "twice": []}
+            criteria.append({**row, **new})
+        if row["what"]:
+            shown = {**row, "numbers": [column.on_page(row) for column in columns]}
+            found = [row["value"], *(row[name] for name in evaluated.battery.references)]
+            criteria[-1]["rows"].append(shown | {"marks": _marks(names, found)})
+            criteria[-1]["twice"] += [f"{row['what']} ({row['setting']})"] if row["twice"] else []
+    return {
+        "evaluated": evaluated,
+        "battery": evaluated.battery,
+        "names": names,
+        "heads": [column.head for column in columns],
+        "criteria": criteria,
+        "twice": counted(len(evaluated.looked_at_twice), "row"),
+        "units": {unit: text for unit, (_, text) in DISPLAY.items()},
+        "width": SCALE_PX,
+        "middle": MIDDLE_PX,
+    }
+
+
+def _marks(names: Sequence[str], found: Iterable[Estimate | None]) -> list[JsonObject]:
+    """Each control on one scale from 0, or from the least, to the most of them, in pixels."""
+    known = [(name, each) for name, each in zip(names, found, strict=True) if each is not None]
+    reach = [(each.mean - (each.half_width or 0), each.mean + (each.half_width or 0))
+             for _, each in known]  # fmt: skip
+    if not reach:
+        return []
+    low, high = min(0.0, *(a for a, _ in reach)), max(b for _, b in reach)
+    scale = (SCALE_PX - 2 * HALF_PX) / ((high - low) or 1)
+    return [
+        {
+            "name": name,
+            "number": names.index(name),
+            "from": round(HALF_PX + (a - low) * scale, 1),
+            "to": round(HALF_PX + (b - low) * scale, 1),
+            "at": round(HALF_PX + (each.mean - low) * scale, 1),
+        }
+        for (name, each), (a, b) in zip(known, reach, strict=True)
+    ]

@@ -1,0 +1,208 @@
+"""Evaluate a congestion control by a battery of experiments, in virtual time or elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nashbed.controlplane.config import Loaded, parse_scenario
+from nashbed.controlplane.config.load import load_battery
+from nashbed.controlplane.config.strict_yaml import parse
+from nashbed.controlplane.contract.battery import Battery, BatterySize
+from nashbed.controlplane.contract.c_files import SUFFIX
+from nashbed.controlplane.contract.errors import (
+    ConfigError,
+    HostError,
+    Interrupted,
+    NashbedError,
+    did_you_mean,
+)
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.units import counted
+from nashbed.controlplane.machine.c_files.kinds import CCA
+from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.store.staging import write_whole
+
+from .files import read_scenario, yaml_text
+from .running import RunInProgress, resume, start
+from .steps import ShowStep, show_nothing
+
+if TYPE_CHECKING:
+    from nashbed.analysis.results.evaluation import Evaluated
+
+__all__ = ["Evaluation", "evaluate"]
+
+MANIFEST = "battery.yaml"
+ABOUT = "evaluation.json"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A congestion control, evaluated.
+
+    Attributes:
+        path: The folder: a run directory for each scenario, and the pages.
+        found: What was found.
+    """
+
+    path: Path
+    found: Evaluated
+
+    @property
+    def page(self) -> Path:
+        """The page for a browser; `evaluation.md` and `criteria.csv` beside it say the same."""
+        return self.path / "index.html"
+
+    @cached_property
+    def markdown(self) -> str:
+        """The page as Markdown, for a mailing list."""
+        return (self.path / "evaluation.md").read_text(encoding="utf-8")
+
+
+def evaluate(
+    control: str,
+    size: str = "default",
+    battery: str | Path = "rfc9743",
+    out: str | Path | None = None,
+    *,
+    on: str | None = None,
+    private_network: bool = False,
+    on_step: ShowStep = show_nothing,
+) -> Evaluation:
+    """Run a battery of experiments with a congestion control, and write what came out on one page.
+
+    The same call goes on with an evaluation that was stopped. A scenario that cannot be run is a
+    result of its criteria: "not measured, because"; the others go on.
+
+    Args:
+        control: Its name (`bbr3`), its C file (`mycc.c`), or the folder of a kernel module's files.
+        size: `quick` (a pull request), `default`, or `full` (a night, or a cluster).
+        battery: A folder with battery.yaml, or the name of one in configs/evaluations.
+        out: The folder to write; None: results/evaluate-CONTROL-SIZE.
+        on: A cluster, as `start` has it.
+        private_network: As `start` has it.
+        on_step: Called as it goes on.
+
+    Raises:
+        ConfigError: There is no such control, battery or size, or the folder is of another one.
+        HostError: This machine cannot run it.
+        Interrupted: It was stopped; the same call goes on.
+    """
+    from nashbed.analysis.report.evaluation import write_pages  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.evaluation import Evaluation as Collected  # noqa: PLC0415
+
+    asked = _asked(control, size, battery)
+    folder = Path(f"results/evaluate-{asked.name}-{size}" if out is None else out)
+    asked.take(folder)
+    collected = Collected(asked.battery, asked.name, size)
+    scenarios = asked.battery.scenarios
+    for number, name in enumerate(scenarios):
+        on_step(name, number, len(scenarios))
+        try:
+            running = asked.start(name, folder, on, private_network)
+            with running:
+                running.watch(
+                    lambda now, name=name, number=number: on_step(  # type: ignore[misc]
+                        f"{name}: {now.finished} of {counted(now.total, 'trial')}",
+                        number,
+                        len(scenarios),
+                    )
+                )
+                collected.measured(name, running.finish().summary)
+        except Interrupted:
+            raise
+        except NashbedError as error:
+            collected.not_measured(name, " ".join(error.message.split()))
+    found = collected.end()
+    write_pages(found, folder)
+    return Evaluation(folder, found)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is evaluated, by what.
+
+    Attributes:
+        battery: The battery.
+        folder: Where its scenarios are.
+        size: How long it is.
+        written: The control as a scenario names it.
+        name: Its name.
+        digest: Of its files; empty: it comes with nashbed or the kernel.
+    """
+
+    battery: Battery
+    folder: Path
+    size: BatterySize
+    written: str
+    name: str
+    digest: str
+
+    def take(self, folder: Path) -> None:
+        """Make the folder, or go on in one that is of the same evaluation."""
+        about = {
+            "battery": self.battery.name,
+            "size": self.size.model_dump(mode="json"),
+            "control": self.name,
+            "digest": self.digest,
+        }
+        file = folder / ABOUT
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if file.exists() and json.loads(file.read_text(encoding="utf-8")) != about:
+                raise ConfigError(
+                    f"{folder}: is an evaluation of another control, or of other bytes, size or "
+                    "battery; write another folder with --out"
+                )
+            write_whole(file, json.dumps(about, indent=1) + "\n")
+        except (OSError, ValueError) as error:
+            raise HostError(f"{file}: cannot be read or written: {error}") from error
+
+    def start(
+        self, scenario: str, folder: Path, on: str | None, private_network: bool
+    ) -> RunInProgress:
+        """Begin a scenario, or go on with it."""
+        loaded = self._scenario(scenario)
+        for begun in sorted(folder.glob(f"*-{loaded.model.name}"), reverse=True):
+            kept = begun / "scenario.yaml"
+            if kept.is_file() and kept.read_text(encoding="utf-8") == loaded.text:
+                return resume(begun, on=on, private_network=private_network)
+        return start(loaded, None, folder, on=on, private_network=private_network)
+
+    def _scenario(self, scenario: str) -> Loaded[Scenario]:
+        """A scenario of the battery with the control in its place."""
+        from nashbed.analysis.results.evaluation import placed  # noqa: PLC0415 - slow to import
+
+        file = self.folder / f"{scenario}.yaml"
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+        data = placed(parse(text, str(file)).data, self.battery.subject, self.name)
+        strategies = data["strategies"]
+        if len(strategies) == 1:
+            raise ConfigError(f"{self.name} is held against itself here")
+        data["strategies"] = [self.written if s == self.name else s for s in strategies]
+        changes = {"trials": self.size.trials} | self.size.changes.get(scenario, {})
+        return read_scenario(parse_scenario(yaml_text(data), str(file)), changes)
+
+
+def _asked(control: str, size: str, battery: str | Path) -> _Asked:
+    shipped = CONFIGS / "evaluations"
+    folder = Path(battery) if Path(battery).is_dir() else shipped / str(battery)
+    if not (folder / MANIFEST).is_file():
+        names = [each.parent.name for each in shipped.glob(f"*/{MANIFEST}")]
+        hint = did_you_mean(str(battery), names)
+        raise ConfigError(f"{battery}: no such battery; {hint}there are {', '.join(names)}")
+    manifest = load_battery(folder / MANIFEST).model
+    if size not in manifest.sizes:
+        hint = did_you_mean(size, manifest.sizes)
+        raise ConfigError(f"size {size}: {hint}write one of {', '.join(manifest.sizes)}")
+    if not (control.endswith(SUFFIX) or Path(control).is_dir()):
+        return _Asked(manifest, folder, manifest.sizes[size], control, control, "")
+    cca = CCA.read(Path(control))
+    written = f"{cca.source.resolve()}{'/' * cca.source.is_dir()}"
+    return _Asked(manifest, folder, manifest.sizes[size], written, cca.name, cca.digest)

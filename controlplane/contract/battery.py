@@ -1,0 +1,107 @@
+"""A battery of experiments that a congestion control is evaluated by, as its manifest says it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from .bounds import MetricReading
+from .course import StrategyName
+from .errors import did_you_mean
+from .model import ContractModel, Count, Name
+
+
+class BatteryReading(MetricReading):
+    """What is read of a criterion's scenario.
+
+    Attributes:
+        better: Whether more of it is better, or less; left out: neither is.
+    """
+
+    better: Literal["more", "less"] | None = None
+
+
+class Criterion(ContractModel):
+    """What a standard asks, and what shows it.
+
+    Attributes:
+        section: The section of the standard.
+        name: What it is about.
+        level: How much it is asked for: `MUST`, `SHOULD`, or what the text says.
+        asks: What is asked, in a few words.
+        scenario: The scenario that is run, without `.yaml`.
+        reads: What is read of it.
+        not_measured: Why there is neither.
+    """
+
+    section: Annotated[str, Field(max_length=20)]
+    name: Annotated[str, Field(max_length=100)]
+    level: Annotated[str, Field(max_length=20)] = ""
+    asks: Annotated[str, Field(max_length=200)]
+    scenario: Name | None = None
+    reads: tuple[BatteryReading, ...] = ()
+    not_measured: Annotated[str, Field(max_length=200)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        measured = self.scenario is not None and bool(self.reads)
+        if measured == (self.not_measured is not None):
+            raise ValueError(
+                "scenario: write it with `reads`, or `not_measured` and why in place of both"
+            )
+        return self
+
+
+class BatterySize(ContractModel):
+    """How long an evaluation takes.
+
+    Attributes:
+        trials: Repetitions of each mix.
+        changes: Scenario -> path of a key -> its value in place of the file's.
+    """
+
+    trials: Count
+    changes: dict[Name, dict[str, Any]] = Field(default_factory=dict)
+
+
+class Battery(ContractModel):
+    """What a congestion control is evaluated by.
+
+    Attributes:
+        name: Its name.
+        title: Its title.
+        source: What asks for it.
+        subject: The strategy that stands for the control, here and in the scenarios.
+        references: Strategies of the scenarios that the control is held against.
+        sizes: How long it takes: name -> what is run.
+        harm: The scenario whose mixes show the harm to a deployed control.
+        games: Scenarios of two strategies, the control the second: would flows of the first switch?
+        criteria: What is asked.
+    """
+
+    name: Name
+    title: str
+    source: str
+    subject: StrategyName
+    references: tuple[StrategyName, ...]
+    sizes: dict[Name, BatterySize]
+    harm: Name
+    games: tuple[Name, ...] = ()
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The scenarios, each once, in the order of the criteria; then the games."""
+        measured = (each.scenario for each in self.criteria if each.scenario)
+        return tuple(dict.fromkeys((self.harm, *measured, *self.games)))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for size, each in self.sizes.items():
+            for scenario in set(each.changes) - set(self.scenarios):
+                raise ValueError(
+                    f"sizes.{size}.changes.{scenario}: no criterion has this scenario; "
+                    f"{did_you_mean(scenario, self.scenarios)}remove it"
+                )
+        return self

@@ -1,0 +1,73 @@
+"""Controls with a planted flaw, by parts of the shipped battery: the right row says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.e2e.conftest import Nashbed
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
+
+ROOT = Path(__file__).resolve().parents[2]
+BATTERY = ROOT / "configs" / "evaluations" / "rfc9743"
+MINE = (ROOT / "hosts" / "cc" / "mine.c").read_text()
+CUT = "return max(cwnd / 2, 2u);"
+GROWS = "cc_set_cwnd(sk, next_cwnd(mine, tp, rs));"
+NEVER_BACKS_OFF = MINE.replace(GROWS, "cc_set_cwnd(sk, max(next_cwnd(mine, tp, rs), 20u));")
+STARVES_OTHERS = MINE.replace(GROWS, "cc_set_cwnd(sk, 400);")
+COLLAPSES = MINE.replace(CUT, "return max(cwnd / 8, 2u);")
+KEEPS_ITS_WINDOW = MINE.replace(GROWS, "cc_set_cwnd(sk, 100);")
+
+
+def evaluated(nashbed: Nashbed, source: str, scenario: str, **times: Any) -> dict[str, list[str]]:
+    """Metric's words -> settings in which the control is worse than CUBIC and Reno."""
+    folder = nashbed.folder / "battery"
+    folder.mkdir()
+    manifest = YAML(typ="safe").load((BATTERY / "battery.yaml").read_text())
+    criteria = [each for each in manifest["criteria"] if each.get("scenario") == scenario]
+    assert criteria
+    manifest |= {"criteria": criteria, "harm": scenario, "games": [],
+                 "sizes": {"tiny": {"trials": 3, "changes": {scenario: times}}}}  # fmt: skip
+    with (folder / "battery.yaml").open("w") as file:
+        YAML(typ="safe").dump(manifest, file)
+    (folder / f"{scenario}.yaml").write_text((BATTERY / f"{scenario}.yaml").read_text())
+    (nashbed.folder / "flawed.c").write_text(source)
+    said = nashbed.call(
+        *("cc", "evaluate", str(nashbed.folder / "flawed.c"), "--size", "tiny", "--json"),
+        *("--battery", str(folder), "--out", str(nashbed.folder / "evaluated")),
+    )
+    rows = json.loads(said)["criteria"]
+    assert all(row["n"] == 3 for row in rows), rows
+    worse: dict[str, list[str]] = {}
+    for row in rows:
+        if row["twice"]:
+            worse.setdefault(row["what"].partition(",")[0], []).append(row["setting"])
+    return worse
+
+
+def test_one_that_never_backs_off_is_seen_where_loss_persists(nashbed: Nashbed) -> None:
+    worse = evaluated(nashbed, NEVER_BACKS_OFF, "collapse", duration="50s", warmup="10s")
+    assert set(worse) == {"loss rate", "retransmit share"}
+
+
+@pytest.mark.long
+def test_one_that_starves_others_is_seen_beside_cubic(nashbed: Nashbed) -> None:
+    worse = evaluated(nashbed, STARVES_OTHERS, "harm-cubic", duration="20s", warmup="8s",
+                      **{"sweep.buffer": ["1bdp"]})  # fmt: skip
+    assert "per flow throughput of cubic" in worse
+
+
+@pytest.mark.long
+def test_one_that_collapses_is_seen_where_packets_are_reordered(nashbed: Nashbed) -> None:
+    worse = evaluated(nashbed, COLLAPSES, "reordering", duration="20s", warmup="8s")
+    assert set(worse) == {"per flow throughput"}
+
+
+@pytest.mark.long
+def test_one_that_ignores_a_lower_rtt_is_seen_where_it_falls(nashbed: Nashbed) -> None:
+    worse = evaluated(nashbed, KEEPS_ITS_WINDOW, "rtt-falls", duration="30s", warmup="16s")
+    assert "loss rate" in worse
