@@ -15,11 +15,12 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 ROOT = Path(__file__).resolve().parents[2]
 BATTERY = ROOT / "configs" / "evaluations" / "rfc9743"
 MINE = (ROOT / "hosts" / "cc" / "mine.c").read_text()
-CUT = "return max(cwnd / 2, 2u);"
 GROWS = "cc_set_cwnd(sk, next_cwnd(mine, tp, rs));"
 NEVER_BACKS_OFF = MINE.replace(GROWS, "cc_set_cwnd(sk, max(next_cwnd(mine, tp, rs), 20u));")
 STARVES_OTHERS = MINE.replace(GROWS, "cc_set_cwnd(sk, 400);")
-COLLAPSES = MINE.replace(CUT, "return max(cwnd / 8, 2u);")
+COLLAPSES = MINE.replace(
+    GROWS, "cc_set_cwnd(sk, tp->sacked_out > 2 ? 10u : next_cwnd(mine, tp, rs));"
+)
 KEEPS_ITS_WINDOW = MINE.replace(GROWS, "cc_set_cwnd(sk, 100);")
 
 
