@@ -15,9 +15,11 @@ Every process of ours that talks to others by TLS is guarded against an error of
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ from urllib.parse import urlsplit
 from ..contract.cluster import ClusterTls
 from ..contract.errors import ConfigError, HostError
 
+LOG = logging.getLogger(__name__)
 Done = TypeVar("Done")
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 REMEDY = "use TLS (docs/how-to/clusters.md says how)"
@@ -151,30 +154,47 @@ def guard_tls() -> None:
 class UnmixedSocket(ssl.SSLSocket):
     """A TLS socket that the end of another connection of its thread does not end.
 
-    OpenSSL keeps errors in a queue of each thread, and CPython judges a read or a write by it
-    without having cleared it first (https://github.com/python/cpython/issues/148594). On Debian 13
-    (Python 3.13, OpenSSL 3.5) a nanny that closes its connection early leaves an error there: every
-    third cluster with TLS lost its client as soon as its nannies had registered. Python clears the
-    queue as it raises an error, so what a second attempt tells is this connection's own.
+    OpenSSL keeps errors in a queue of each thread, and CPython judges a call by it without having
+    cleared it first (https://github.com/python/cpython/issues/148594). On Debian 13 (Python 3.13,
+    OpenSSL 3.5) a nanny that closes its connection early leaves an error there: every third cluster
+    with TLS lost its client as soon as its nannies had registered. So what fails, or reads an end,
+    is tried again with an empty queue, and then tells of this connection.
     """
 
     def read(self, len: int = 1024, buffer: Any = None) -> bytes:
         """Read, as SSLSocket does, which makes of another's early end an end of ours: 0 bytes."""
-        read = partial(super().read, len, buffer)
-        return _twice(read) or read()
+        return _twice(partial(super().read, len, buffer))
 
     def send(self, data: Any, flags: int = 0) -> int:
         """Send, as SSLSocket does."""
         return _twice(partial(super().send, data, flags))
 
+    def do_handshake(self, block: bool = False) -> None:
+        """Shake hands, as SSLSocket does; a handshake that fails cannot be tried again."""
+        _forget_errors()
+        super().do_handshake(block)
+
 
 def _twice(do: Callable[[], Done]) -> Done:
+    """Do it again if it fails or gives nothing."""
     try:
-        return do()
+        if done := do():
+            return done
     except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
         raise
-    except ssl.SSLError:
-        return do()
+    except OSError as error:
+        LOG.debug("tried again: %r", error)
+    _forget_errors()
+    return do()
+
+
+_NO_CIPHER = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _forget_errors() -> None:
+    """Clear OpenSSL's queue of errors: a list of ciphers that is refused does, on any Python."""
+    with suppress(ssl.SSLError):
+        _NO_CIPHER.set_ciphers("none")
 
 
 class UnreachableError(HostError):
