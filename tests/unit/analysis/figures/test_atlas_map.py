@@ -13,7 +13,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from nashbed.analysis.atlas.compute import EquilibriumMap, compute_map
 from nashbed.analysis.atlas.settings import KnownSetting, place_settings
-from nashbed.analysis.figures.atlas_map import FILES, check_folder, draw_map, write_map
+from nashbed.analysis.figures.atlas_map import check_folder, draw_map, write_map
 from nashbed.analysis.figures.style import house_style, share_colours
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.drawn import legend_of, texts
@@ -76,17 +76,6 @@ def test_the_map_is_filled_and_has_lines() -> None:
     assert ax.get_title(loc="left") == (
         "Closed form model, base RTT 40 ms, 50 flows, 120 s, started together; today"
     )
-
-
-@pytest.mark.slow
-def test_the_picture_is_not_empty(tmp_path) -> None:
-    from matplotlib.image import imread
-
-    figure = drawn(small_map(), PAPER)
-    figure.savefig(tmp_path / "map.png", dpi=50)
-    pixels = imread(tmp_path / "map.png")[:, :, :3]
-    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 200
-    assert (pixels.min(axis=2) > 0.98).mean() < 0.5
 
 
 def test_a_line_is_where_the_share_is() -> None:
@@ -171,36 +160,6 @@ def test_no_figure_without_an_answer() -> None:
     computed = compute_map(plane("buffer=0.1..0.9bdp"), "mishra-synchronised")
     with house_style():
         assert draw_map(computed, ()) is None
-
-
-def test_linear_axes_in_their_units() -> None:
-    computed = compute_map(
-        plane("rate=10..100mbit:linear", "base_rtt=5..80ms:linear"), "closed-form"
-    )
-    ax = drawn(computed).axes[0]
-    assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "rate (Mbit/s)")
-    assert ax.get_xlim() == pytest.approx((10, 100))
-    assert ax.get_ylim() == pytest.approx((5, 80))
-    assert "buffer 5 BDP, 50 flows" in ax.get_title(loc="left")
-
-
-@pytest.mark.slow
-def test_every_file_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "atlas"
-    written = write_map(small_map(), (), folder, "today", {})
-    assert [path.name for path in written] == list(FILES)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
-    assert all(path.stat().st_size > 500 for path in written)
-
-
-@pytest.mark.long
-def test_the_same_map_gives_the_same_bytes(tmp_path: Path) -> None:
-    """What a figure is saved as depends on the data alone; see test_saving."""
-    first, second = (
-        {path.name: path.read_bytes() for path in write_map(small_map(), (), folder, "today", {})}
-        for folder in (tmp_path / "a", tmp_path / "b")
-    )
-    assert first == second
 
 
 def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:

@@ -47,12 +47,6 @@ def test_a_panel_for_each_rate_and_base_rtt() -> None:
     assert found[0].x.title == "buffer (BDP)"
 
 
-def test_published_equilibria_are_crosses() -> None:
-    crosses = panels(plate(row(5, 11)))[0][PUBLISHED]
-    assert points(crosses) == ([5, 10, 10], [10, 18, 22])
-    assert crosses.look["marker"] == "x"
-
-
 @pytest.mark.slow
 def test_an_interval_is_a_bar_and_dotted_where_it_is_open() -> None:
     closed = row(5, 11, low=9, high=12, closed=True)
@@ -77,17 +71,6 @@ def test_what_had_not_settled_is_hollow() -> None:
     assert HOLLOW in panel.labels
 
 
-def test_a_run_has_one_label_whatever_its_panels_took() -> None:
-    lengths = {"shortest_s": 154, "longest_s": 1800, "base_rtt_ms": 5}
-    plot = plate(row(5, 11), row(5, 7, **lengths))
-    assert labels_of(plot) == ["run: 120 to 1800 s, iperf3", PUBLISHED]
-
-
-def test_an_undecided_setting_has_its_interval_alone() -> None:
-    undecided = panels(plate(row(5, None, low=8, high=12, closed=True)))[0]
-    assert [ends for ends, _ in bars(undecided)] == [[10, 8], [10, 12]]
-
-
 def test_a_model_is_a_line_with_its_range() -> None:
     model = {"kind": "model", "source": "fluid", "settled": False}
     rows = [row(10, 20, low=19, high=22, **model), row(5, 9, low=8, high=9.5, **model)]
@@ -99,15 +82,6 @@ def test_a_model_is_a_line_with_its_range() -> None:
     # The first model and the first run share a colour; a model is never hollow.
     assert line.look["color"] == panel[RUN].look["color"]
     assert HOLLOW not in panel.labels
-
-
-def test_runs_have_marks_of_their_own_side_by_side() -> None:
-    settled = row(5, 7, source="settled", shortest_s=154, longest_s=1800, start="either first")
-    (panel,) = panels(plate(row(5, 11), settled))
-    second = panel["settled: 154 to 1800 s, either first"]
-    assert second.look["marker"] != panel[RUN].look["marker"]
-    marks = [x for x in panel.of(Line) if x.look.get("marker") in {"s", "o"} and x.x]
-    assert [mark.right for mark in marks] == [-1.75, 1.75]
 
 
 def test_one_number_of_flows_of_cubic_and_bbr() -> None:
