@@ -194,6 +194,17 @@ def test_the_budget_ends_a_search() -> None:
     assert (result.equilibria, result.finished, none_exists(result)) == ((), False, False)
 
 
+def test_a_game_without_an_equilibrium_is_ruled_out() -> None:
+    # Rock, paper, scissors of one flow in each of two groups: matching against mismatching.
+    game = {}
+    for state in all_states((1, 1), 2):
+        same = state[0] == state[1]
+        game[state] = np.where(np.array(state) > 0, [[float(same)] * 2, [float(not same)] * 2], NAN)
+    result = run_search(AdaptiveSearch((1, 1), 2), game.__getitem__)
+    assert none_exists(result)
+    assert not exhaustive(game, (1, 1), 2)
+
+
 def test_what_is_known_is_not_asked_again() -> None:
     game = congestion_game(50, 21.7)
     first = AdaptiveSearch((50,), 2)
