@@ -13,7 +13,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from nashbed.analysis.atlas.compute import EquilibriumMap, compute_map
 from nashbed.analysis.atlas.settings import KnownSetting, place_settings
-from nashbed.analysis.figures.atlas_map import check_folder, draw_map, write_map
+from nashbed.analysis.figures.atlas_map import FILES, check_folder, draw_map, write_map
 from nashbed.analysis.figures.style import house_style, share_colours
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.drawn import legend_of, texts
@@ -160,6 +160,26 @@ def test_no_figure_without_an_answer() -> None:
     computed = compute_map(plane("buffer=0.1..0.9bdp"), "mishra-synchronised")
     with house_style():
         assert draw_map(computed, ()) is None
+
+
+def test_linear_axes_in_their_units() -> None:
+    computed = compute_map(
+        plane("rate=10..100mbit:linear", "base_rtt=5..80ms:linear"), "closed-form"
+    )
+    ax = drawn(computed).axes[0]
+    assert (ax.get_xscale(), ax.get_xlabel()) == ("linear", "rate (Mbit/s)")
+    assert ax.get_xlim() == pytest.approx((10, 100))
+    assert ax.get_ylim() == pytest.approx((5, 80))
+    assert "buffer 5 BDP, 50 flows" in ax.get_title(loc="left")
+
+
+@pytest.mark.slow
+def test_every_file_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "atlas"
+    written = write_map(small_map(), (), folder, "today", {})
+    assert [path.name for path in written] == list(FILES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert all(path.stat().st_size > 500 for path in written)
 
 
 def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:

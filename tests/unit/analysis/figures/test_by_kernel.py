@@ -122,6 +122,20 @@ def test_throughput_of_each_kernel_by_mix() -> None:
     assert [(x, pytest.approx(y, abs=0.1)) for x, y in places] == [([0], [4.5]), ([1], [10])]
 
 
+def test_mixes_that_had_not_settled_are_marked() -> None:
+    measures = made({**TEN, "sweep": KERNELS}, settles, totals={"throughput_drift": 0.5})
+    bbr, *_ = panels(throughput_plot(measures))
+    assert [(note.place[0], note.text) for note in bbr.of(Note)] == [(k, "~") for k in range(11)]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [{"sweep": {**KERNELS, "mixes": [5]}}, {"strategies": ["cubic", "bbr", "reno"]}],
+)
+def test_no_throughput_of_one_mix_or_of_three_strategies(raw: dict[str, Any]) -> None:
+    assert throughput_plot(made({**TEN, "sweep": KERNELS, **raw}, settles)) is None
+
+
 def test_runs_of_several_kernels_get_both() -> None:
     measures = by_buffer()
     equilibria = equilibria_of_measures(measures)

@@ -48,6 +48,16 @@ def throughput(raw: dict[str, Any], per_flow: Any = leading_up_to_two) -> Plot:
     return throughput_by_mix_plot(measures, setting, equilibria, measures.run.scenario.reference)
 
 
+def test_strategies_that_run_only_alone_have_a_place_each() -> None:
+    alone = [{"cubic": 4}, {"reno": 4}, {"bbr": 4}]
+    raw = {"strategies": ["cubic", "reno", "bbr"], "sweep": {"mixes": alone}}
+    (panel,) = panels(throughput(raw))
+    assert panel.x.ticks == {0: "cubic", 1: "reno", 2: "bbr"}
+    assert panel.x.title == "what all 4 flows run"
+    places = [panel[f"{name} (n = 1 trial per mix)"].x for name in panel.x.ticks.values()]
+    assert places == [[0], [1], [2]]
+
+
 def test_a_line_for_each_strategy_where_it_has_flows_and_the_fair_share() -> None:
     (panel,) = panels(throughput({}))
     cubic, bbr = (panel[f"{s} (n = 1 trial per mix)"] for s in ("cubic", "bbr"))
@@ -78,6 +88,15 @@ def test_mixes_that_nearly_settle_are_marked_lighter() -> None:
     (panel,) = panels(throughput({"equilibrium": {"epsilon": "6%"}}))
     near = [s for s in panel.of(Span) if s.label == "gain below 6% of the fair share"]
     assert [span.ends for span in near] == [(0.6, 1.4), (2.6, 3.4)]
+
+
+def test_published_values_as_open_markers() -> None:
+    series = {"label": "Paper", "strategy": "bbr", "x": [1, 4], "y": [30.0, 18.0]}
+    (panel,) = panels(throughput({"reference": [series]}))
+    line = panel["Paper, bbr"]
+    assert points(line) == ([1, 4], [30, 18])
+    assert line.look["markerfacecolor"] == "white"
+    assert line.look["color"] == colour_of("bbr", ())
 
 
 def test_models_in_the_colours_of_the_ccas() -> None:

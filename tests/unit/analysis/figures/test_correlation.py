@@ -65,6 +65,12 @@ def test_a_point_for_each_flow_and_the_lines() -> None:
     assert panel.y.title == "share of the throughput"
 
 
+def test_flows_without_a_share_are_left_out() -> None:
+    measures = measures_with(np.array([0.2, np.nan, 0.4, 0.1]))
+    (panel,) = panels(share_against_share_plot(measures, measures.run.settings[0]))
+    assert points(panel["cubic"]) == ([0.2, 0.4], [0.25, 0.45])
+
+
 def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
     measures = measures_of_three()
     by_count = {t.state[0][1]: t for t in measures.trials}

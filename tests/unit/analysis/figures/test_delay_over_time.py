@@ -61,6 +61,10 @@ def test_at_most_so_many_points() -> None:
     assert x[:3] == [0, 3, 6]
 
 
+def test_nothing_of_no_packets() -> None:
+    assert delay_over_time.tap_delay_plot(comparison([], [])) is None
+
+
 def test_means_in_ms() -> None:
     measures, trial = trial_with({"flow_samples": SAMPLES})
     (panel,) = panels(rtt_over_time_plot(measures, trial))
@@ -133,3 +137,9 @@ def test_from_captures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cubic.look["color"] == colour_of("cubic", ())
     assert labels_of(plot) == ["cubic, port 10000", "other, port 10001"]
     assert (panel.x.low, panel.x.high) == (0, 2.5)
+
+
+def test_captures_without_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path)
+    monkeypatch.setattr(delay_over_time, "capture_rtt", lambda segments: [])
+    assert delay_over_time.captures_plot([Path("a.pcap")]) is None

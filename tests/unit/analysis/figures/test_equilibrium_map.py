@@ -80,3 +80,12 @@ def test_where_nobody_can_be_told_from_an_equilibrium_any_mix_is_one() -> None:
     figure = drawn(run)
     assert figure is not None
     assert texts(figure.axes[0]).count("any") == 2
+
+
+def test_of_several_strategies_there_is_none() -> None:
+    run = made(
+        {**SCENARIO, "strategies": ["cubic", "bbr", "copa"],
+         "sweep": {**SWEEP, "mixes": {"pairs": "all"}}},
+        per_flow,
+    )  # fmt: skip
+    assert drawn(run) is None

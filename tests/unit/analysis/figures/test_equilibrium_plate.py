@@ -47,6 +47,12 @@ def test_a_panel_for_each_rate_and_base_rtt() -> None:
     assert found[0].x.title == "buffer (BDP)"
 
 
+def test_published_equilibria_are_crosses() -> None:
+    crosses = panels(plate(row(5, 11)))[0][PUBLISHED]
+    assert points(crosses) == ([5, 10, 10], [10, 18, 22])
+    assert crosses.look["marker"] == "x"
+
+
 @pytest.mark.slow
 def test_an_interval_is_a_bar_and_dotted_where_it_is_open() -> None:
     closed = row(5, 11, low=9, high=12, closed=True)
@@ -69,6 +75,11 @@ def test_what_had_not_settled_is_hollow() -> None:
         ([5], "#D55E00"), ([10], "white"),
     ]  # fmt: skip
     assert HOLLOW in panel.labels
+
+
+def test_an_undecided_setting_has_its_interval_alone() -> None:
+    undecided = panels(plate(row(5, None, low=8, high=12, closed=True)))[0]
+    assert [ends for ends, _ in bars(undecided)] == [[10, 8], [10, 12]]
 
 
 def test_a_model_is_a_line_with_its_range() -> None:

@@ -96,6 +96,23 @@ def test_marks_at_one_place_stand_apart() -> None:
     assert right - left == pytest.approx([7.2 / 72 * ax.figure.dpi, 0])
 
 
+def test_axes_of_every_kind() -> None:
+    _, (ax, log) = axes_of(
+        Panel([], Axis(ticks={0: "a", 2: "b"}, grid=False), Axis(form="{:.0%}".format)),
+        Panel([Line([1, 10], [1, 2])], Axis(scale="log", ticks=[1, 10])), layout="columns",
+    )  # fmt: skip
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "b"]
+    assert ax.yaxis.get_major_formatter()(0.25, 0) == "25%"
+    assert (log.get_xscale(), len(log.get_xticks(minor=True))) == ("log", 0)
+
+
+def test_a_second_axis_is_in_its_own_unit() -> None:
+    figure, (ax,) = axes_of(Panel([], y=Axis(low=0, high=40), right=("delay (ms)", 0.5)))
+    figure.draw_without_rendering()
+    (right,) = ax.child_axes
+    assert (right.get_ylabel(), right.get_ylim()) == ("delay (ms)", (0, 20))
+
+
 def test_small_panels_share_scales_and_have_titles_at_the_edges() -> None:
     one = Panel([Line([0], [0], "a")], Axis("below", 0, 7), Axis("beside"), "title")
     figure, axes = axes_of(*[one] * 5, layout="grid")
@@ -122,6 +139,16 @@ def test_what_had_not_settled_is_marked_once_at_each_place() -> None:
     assert [note.place[0] for note in notes if isinstance(note, Note)] == [1, 2]
     assert entry.label == "~  trials that had not settled"
     assert unsettled([]) == []
+
+
+@pytest.mark.parametrize(
+    ("places", "scale"),
+    [([1, 19], "linear"), ([1, 20], "log"), ([0, 1, 20], "symlog"), ([0], "linear")],
+)
+def test_the_scale(places: list[float], scale: str) -> None:
+    axes: Axes = Figure().subplots()
+    set_scale(axes, places)
+    assert axes.get_xscale() == scale
 
 
 def test_a_logarithmic_axis_names_what_was_measured() -> None:
@@ -162,3 +189,9 @@ def test_in_print_panels_that_have_no_room_stand_below_each_other() -> None:
         return {round(ax.get_position().x0, 1) for ax in figure.axes}
 
     assert (len(edges("columns")), len(edges("grid"))) == (1, 2)
+
+
+def test_a_figure_that_is_no_data_is_resized() -> None:
+    figure = Sketch("kind", "", "", "", lambda: Figure(figsize=(4 * WIDTH, 4))).draw(WIDTH)
+    assert figure is not None
+    assert tuple(figure.get_size_inches()) == pytest.approx((WIDTH, 2))

@@ -241,6 +241,24 @@ def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("no_figures")
+def test_mixes_that_decide_no_equilibrium_say_so(tmp_path: Path) -> None:
+    text = text_of(build_report(one_mix(tmp_path, sweep={"mixes": [2]}), PAGE))
+    assert "The measured mixes decide no equilibrium" in text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsaved_figures")
+def test_a_single_flow_alone(tmp_path: Path) -> None:
+    flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
+    run = write_run(tmp_path / "run", flows=flows, duration="2s")
+    assert [row["counts"] for row in rows_of(run)] == [
+        {"cubic": 1, "bbr": 0},
+        {"cubic": 0, "bbr": 1},
+    ]
+    build_report(run, PAGE)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("unsaved_figures")
 def test_several_groups(tmp_path: Path) -> None:
