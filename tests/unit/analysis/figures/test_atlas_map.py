@@ -89,27 +89,6 @@ def test_a_line_is_where_the_share_is() -> None:
     assert half.vertices[:, 0] == pytest.approx((x[3] + x[4]) / 2)
 
 
-@pytest.mark.slow
-def test_corners_have_names() -> None:
-    shares = np.tile(np.array([1, 1, 1, 0.9, 0.5, 0.07, 0.05, 0.05]), (8, 1))
-    ax = drawn(made(shares)).axes[0]
-    assert "every flow\nruns BBR" in texts(ax)
-    assert "nearly\nevery flow\nruns CUBIC" in texts(ax)
-    for text in ax.texts:
-        if "every" in text.get_text():
-            box = text.get_window_extent()
-            assert ax.bbox.x0 < box.x0 < box.x1 < ax.bbox.x1
-            assert ax.bbox.y0 < box.y0 < box.y1 < ax.bbox.y1
-    # Marks all over the corner leave no room for a name.
-    many = [like_paper(buffer_bdp=b, rate_bps=r * 1e6) for b in (10, 20, 30, 40) for r in
-            (20, 40, 80, 160, 320, 640, 1280)]  # fmt: skip
-    named = texts(drawn(made(shares), *many).axes[0])
-    assert "every flow\nruns BBR" in named
-    assert "nearly\nevery flow\nruns CUBIC" not in named
-    ax = drawn(made(np.full((8, 8), 0.5))).axes[0]
-    assert not [text for text in texts(ax) if "flow" in text]
-
-
 def test_measured_settings_in_the_colour_of_their_equilibrium() -> None:
     far = like_paper(base_rtt_s=0.02, rate_bps=200e6, buffer_bdp=30)
     figure = drawn(small_map(), PAPER, far, OURS)
