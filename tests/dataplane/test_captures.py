@@ -32,9 +32,7 @@ from tests.support.made_frames import (
     make,
     random_frame,
 )
-from tests.support.programs import needs_program
 from tests.support.replay import Bottleneck, Replayed, replay, start_replay, time_of
-from tests.support.tshark import tshark
 
 pytestmark = pytest.mark.dataplane
 
@@ -234,23 +232,6 @@ def test_many_captures_are_as_the_model(
     tmp_path: Path, seed: int, n: int, form: Form, start_ns: int
 ) -> None:
     check_any(tmp_path, seed, n, form, start_ns)
-
-
-@needs_program("tshark")
-def test_tshark_reads_the_same_in_what_is_made(tmp_path: Path) -> None:
-    """So the maker's frames are what it says."""
-    packets = any_packets(random.Random(1), 500, IN_2040, 1)
-    packets = [(time, made) for time, made in packets if made.flow is not None]
-    path = tmp_path / "made.pcap"
-    path.write_bytes(Form().write(packets))
-    fields = ["frame.time_epoch", "tcp.seq_raw", "tcp.len", "udp.length"]
-    for (time_ns, made), (epoch, seq, tcp_bytes, udp_bytes) in zip(
-        packets, tshark(path, fields, None, fcs=False), strict=True
-    ):
-        seconds, rest = epoch.split(".")
-        assert int(seconds) * SECOND + int(rest) == time_ns
-        assert int(seq or 0) == made.seq
-        assert (int(tcp_bytes) if tcp_bytes else int(udp_bytes) - 8) == made.payload
 
 
 FRAME = make(Flow(0), 1000)

@@ -7,8 +7,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -142,41 +140,6 @@ def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed)
     (run_dir,) = nashbed.run_dirs()
     nashbed.call("resume", str(run_dir), "--no-report")
     only_valid(run_dir)
-
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from nashbed.controlplane.machine.c_files.kinds import CCA
-from nashbed.controlplane.machine.c_files.ebpf_loader import RegisteredCcas
-from nashbed.controlplane.machine.paths import CCA_FOLDER
-RegisteredCcas([CCA.read(Path(sys.argv[1]))])
-print("ready", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.long
-@needs_clang
-@pytest.mark.slow
-def test_kills_of_what_holds_a_cca(tmp_path: Path) -> None:
-    seed = random.randrange(10**6)
-    print("seed", seed)
-    moments = random.Random(seed)
-    before = kernels_own_ccas()
-    shutil.copyfile(CCA_TEMPLATE, tmp_path / "held.c")
-    for kill in range(KILLS):
-        holder = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(tmp_path / "held.c")], stdout=subprocess.PIPE
-        )
-        assert holder.stdout is not None
-        if kill % 2:
-            assert holder.stdout.readline() == b"ready\n"
-            assert "held" in held_ccas()
-        time.sleep(moments.uniform(0.0, 1.0))
-        holder.kill()
-        holder.communicate()
-        wait_until(lambda: "held" not in held_ccas() and kernels_own_ccas() == before)
 
 
 @needs_clang

@@ -114,13 +114,3 @@ def test_vivace_probes_five_per_cent_to_both_sides(nashbed: Nashbed) -> None:
     assert min(len(high), len(low)) >= 20
     # Pairs: as often the one as the other.
     assert abs(len(high) - len(low)) <= 0.1 * len(high) + 1
-
-
-@pytest.mark.long
-def test_every_cca_repeats_to_the_bit(nashbed: Nashbed) -> None:
-    scenario = nashbed.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
-    text = scenario.read_text()
-    for cca in ("bbr2", "vivace"):
-        scenario.write_text(text.replace("[cubic, bbr]", f"[cubic, {cca}]"))
-        run_dir = nashbed.run(scenario, "virtual")
-        assert "equal" in nashbed.call("verify", str(run_dir), "--all")

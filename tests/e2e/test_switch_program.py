@@ -37,7 +37,6 @@ from tests.e2e.soft_target import PROGRAM, SoftSwitch
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
-MS = 1_000_000
 TESTBED = f"""\
 name: soft
 target: bmv2

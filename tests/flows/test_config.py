@@ -184,13 +184,6 @@ def test_bad_command_line(flows_binary: Path, arguments: list[str]) -> None:
     assert "--help" in result.stderr
 
 
-def test_help_has_an_example(flows_binary: Path) -> None:
-    result = run(flows_binary, "--help")
-    assert result.returncode == 0
-    assert "Usage: nashbed-flows" in result.stdout
-    assert "Example" in result.stdout
-
-
 def test_out_must_be_a_directory(flows_binary: Path, config: Config, tmp_path: Path) -> None:
     path = tmp_path / "flows.json"
     config.update(role="sink", t0_ns=0, out=str(tmp_path / "missing"))

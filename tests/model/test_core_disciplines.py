@@ -148,12 +148,6 @@ def test_the_limit_holds_at_every_arrival(
         assert (stats.queue_packets if unit == "packets" else stats.queue_bytes) <= most
 
 
-@pytest.mark.slow
-@given(lanes(), LOADS)
-def test_the_same_packets_fare_the_same_again(lane: Lane, packets: list[Packet]) -> None:
-    assert run(lane, packets) == run(lane, packets)
-
-
 def test_fq_codels_queues_send_a_quantum_in_their_turns() -> None:
     """Packets are as large: the first leaves at once, then the new flow's before the next."""
     lane = Lane(RATE_BPS, 10**6).discipline("fq_codel")

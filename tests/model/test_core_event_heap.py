@@ -20,15 +20,3 @@ def test_the_earliest_event_is_always_first(settings: list[tuple[int, int]]) -> 
         model[source] = at_ns
         events = [(t, s) for s, t in model.items() if t != NEVER]
         assert heap.next() == min(events, default=None)
-
-
-@given(st.lists(TIMES, min_size=SOURCES, max_size=SOURCES))
-def test_events_come_out_by_time_then_source(times: list[int]) -> None:
-    heap = EventHeap(SOURCES)
-    for source, at_ns in enumerate(times):
-        heap.set(source, at_ns)
-    out = []
-    while (event := heap.next()) is not None:
-        out.append(event)
-        heap.set(event[1], NEVER)
-    assert out == sorted((t, s) for s, t in enumerate(times) if t != NEVER)

@@ -96,15 +96,6 @@ def test_what_is_not_late_keeps_its_order(impaired: Impaired, gaps: list[tuple[i
     assert kept == sorted(kept)
 
 
-def test_a_draw_of_jitter_holds_until_its_interval_ends() -> None:
-    """From 2000 ns on, the first of an interval of 10 ns."""
-    every = Impaired(jitter_points=(0, 10**6), jitter_every_ns=10)
-    out, expected = run(every, [(0, 0), (9, 0), (1, 0)])
-    assert out == expected
-    first, last, next_ = (due - at for (due, _), at in zip(out, (2000, 2009, 2010), strict=True))
-    assert first == last != next_
-
-
 def test_a_path_is_what_it_was_before_it_begins() -> None:
     line = DelayLine(1)
     line.configure(0, 100)
@@ -113,24 +104,6 @@ def test_a_path_is_what_it_was_before_it_begins() -> None:
     out = line.get(NEVER - 1)
     assert out is not None
     assert out.due_ns == 10**9 + 100
-
-
-def test_a_delay_that_shrinks_lets_nothing_overtake() -> None:
-    line = DelayLine(1)
-    line.configure(0, 1000)
-    line.impair(0, Impaired(changes=((100, 10, 0),)))
-    line.begin(0, 0)
-    for packet, now_ns in enumerate([0, 99, 100, 500, 1090]):
-        line.put(0, packet, now_ns)
-    out = [line.get(NEVER - 1) for _ in range(5)]
-    # 0 and 99 at the old delay; what comes at the new one waits until the last of them is there.
-    assert [(each.packet, each.due_ns) for each in out if each] == [
-        (0, 1000),
-        (1, 1099),
-        (2, 1099),
-        (3, 1099),
-        (4, 1100),
-    ]
 
 
 @pytest.mark.parametrize("share", [10_000_000, 200_000_000])

@@ -283,22 +283,6 @@ def test_backlogged_queues_get_their_shares_within_a_quantum_and_a_packet(
         assert max(share) - min(share) < QUANTUM + largest / min(weights)
 
 
-@pytest.mark.slow
-def test_weights_are_shares_of_the_line() -> None:
-    """Three queues that never run dry, weights 1, 2 and 5, packets of all sizes."""
-    lane = Lane(RATE_BPS, 10**8).queues([Queue(1), Queue(2), Queue(5)])
-    draws = SplitMix64(1)
-    packets = [(0, 60 + draws.next() % 1455, i % 3, 0, 0) for i in range(30_000)]
-    fared = pass_through(lane, packets, 3)
-    until = 4_000_000_000
-    sent = [0, 0, 0]
-    for q in fared:
-        sent[q.queue] += packets[q.packet][1] if q.dequeue_ns <= until else 0
-    assert sum(sent) > 3_990_000
-    for got, weight in zip(sent, (1, 2, 5), strict=True):
-        assert abs(got - sum(sent) * weight / 8) < 5 * QUANTUM
-
-
 @given(
     st.sampled_from(["droptail", "step", "codel", "red", "pie", "fq_codel", "dualpi2"]),
     st.sampled_from(["drr", "strict_priority"]),

@@ -190,34 +190,6 @@ def test_what_is_larger_than_the_limit_is_dropped_even_by_an_idle_line() -> None
     assert not tm.enqueue(0, 0, 1001, now_ns=0)[0]
 
 
-@given(ARRIVALS, st.sampled_from(["system", "queue"]))
-def test_the_limit_holds_at_every_instant(
-    arrivals: list[tuple[int, int, int]], counts: str
-) -> None:
-    """Of what counts: with "queue", whatever there is but the packet that is being sent."""
-    tm, limit, now_ns = TrafficManager(1), 3000, 0
-    tm.configure(0, RATES[0], limit, counts=counts)
-    inside: list[int] = []
-    for packet, (_, gap_ns, size) in enumerate(arrivals):
-        now_ns += gap_ns
-        del inside[: len(depart(tm, now_ns))]
-        if tm.enqueue(0, packet, size, now_ns)[0]:
-            inside.append(size)
-        assert tm.stats(0).queue_bytes == sum(inside)
-        assert sum(inside[counts == "queue" :]) <= limit
-
-
-def test_a_line_is_free_when_the_last_part_of_a_bit_has_left() -> None:
-    """A byte takes 2 2/3 ns, and what comes after 2 ns waits for the rest."""
-    tm = TrafficManager(1)
-    assert tm.configure(0, 3_000_000_000, 1000) == 0
-    left = []
-    for packet, now_ns in enumerate((0, 2)):
-        left += depart(tm, now_ns)
-        assert tm.enqueue(0, packet, 1, now_ns)[0]
-    assert [each.dequeue_ns for each in left + depart(tm, NEVER - 1)] == [2, 5]
-
-
 @pytest.mark.parametrize("discipline", ["droptail", "codel"])
 def test_a_discarded_queue_leaves_the_line_free(discipline: str) -> None:
     tm = TrafficManager(2)
@@ -246,15 +218,6 @@ def test_a_lane_changes_its_discipline_when_it_is_empty() -> None:
         tm.enqueue(0, 1, 1000, now_ns=0)
         assert tm.set_up(0, Lane(8_000_000, 2000).discipline(other)) == -errno.EBUSY
         assert len(depart(tm, NEVER - 1)) == 1
-
-
-def test_no_configuration_while_packets_are_queued() -> None:
-    tm = TrafficManager(1)
-    tm.configure(0, 8_000_000, 2000)
-    tm.enqueue(0, 1, 1000, now_ns=0)
-    assert tm.configure(0, 9_000_000, 2000) == -errno.EBUSY
-    assert len(depart(tm, NEVER - 1)) == 1
-    assert tm.configure(0, 9_000_000, 2000) == 0
 
 
 def test_a_lane_that_was_never_programmed_drops() -> None:

@@ -56,11 +56,6 @@ def test_trains_are_those_of_the_rules(steps: list[tuple[int, int, int, int, int
     assert by_core(frames) == trains(frames)
 
 
-def test_a_tso_packet_is_one_train() -> None:
-    frames = frames_of([(0, 0, 0, MSS, ACK, 0)] * 3 + [(0, 0, 0, MSS, ACK | PSH, 0)] * 2)
-    assert [len(train) for train in by_core(frames)] == [4, 1]
-
-
 def test_64_kib_are_the_most() -> None:
     frames = frames_of([(0, 0, 0, MSS, ACK, 0)] * 100)
     assert [len(train) for train in by_core(frames)] == [45, 45, 10]

@@ -58,9 +58,6 @@ OUTCOME = np.dtype(
 )
 """struct outcome of run.c."""
 
-REASONS = ("generic", "overlimit", "congested", "l4s_step_non_ecn")
-"""Why it was dropped, as the kernel says since 7.0; earlier ones say "generic" of all."""
-
 FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-fwrapv", "-w")
 
 

@@ -14,7 +14,6 @@ from tests.oracle.compare import assert_same
 from tests.oracle.linux_qdiscs import Line, codel, fq_codel, need_source, run
 from tests.oracle.ours import Ours, play
 
-MS = 10**6
 RATES = [10_000_000, 100_000_000]
 
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from tests.rtl.script import FPGA, load_script
 from tests.support.programs import needs_program
-
-FPGA = Path(__file__).resolve().parents[3] / "hosts" / "fpga"
 
 
 def counts_in_readme(width: int, yosys: str) -> dict[str, int]:
@@ -34,13 +31,9 @@ def counts_in_readme(width: int, yosys: str) -> dict[str, int]:
 def test_the_cells_are_those_of_the_readme() -> None:
     """Another version of Yosys maps differently: each has its column, 15 % and a few cells are
     allowed."""
-    spec = importlib.util.spec_from_file_location("synthesise", FPGA / "synthesise.py")
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
     said = subprocess.run(["yosys", "-V"], capture_output=True, text=True, check=True).stdout
     yosys = said.split()[1]
-    found, told = script.synthesise(64, 1), counts_in_readme(64, yosys)
+    found, told = load_script("synthesise").synthesise(64, 1), counts_in_readme(64, yosys)
     assert told.keys() == found.keys()
     for kind, count in told.items():
         assert abs(found[kind] - count) <= 0.15 * count + 20, kind

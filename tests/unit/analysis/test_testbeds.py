@@ -65,12 +65,6 @@ def test_no_disagreement_is_hardly_ever_found(alike_everywhere: list[Comparisons
     assert alarms < 0.05 * runs + 3 * (0.05 * 0.95 * runs) ** 0.5
 
 
-def test_without_the_correction_there_would_be_more(alike_everywhere: list[Comparisons]) -> None:
-    """The twelve comparisons of a run, each for itself, have a false alarm in every third."""
-    smallest = [min(c.p for c in run.each if c.p) for run in alike_everywhere]
-    assert sum(p < 0.05 for p in smallest) > len(alike_everywhere) / 5
-
-
 def test_one_trial_is_too_few_to_tell() -> None:
     found = compared(1, bbr_gets_more_in_the_west)
     assert {c.verdict for c in found.each} == {"too few to tell"}

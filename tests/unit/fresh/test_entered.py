@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from tests.fresh import machine as machines
 from tests.fresh.machine import FreshError, Machine, mark, remove
 
 pytestmark = pytest.mark.root
-
-NAMESPACES = ("mnt", "pid", "ipc", "uts")
 
 
 def quiet(line: str) -> None:
@@ -50,17 +47,6 @@ def said(machine: Machine, script: str, log: Path) -> str:
     return log.read_text()
 
 
-def test_a_command_is_alone(machine: Machine, tmp_path: Path) -> None:
-    links = " ".join(f"/proc/self/ns/{name}" for name in NAMESPACES)
-    script = f"readlink {links}; cat /proc/sys/kernel/hostname; ls /dev/shm; echo /proc/[0-9]*"
-    *inside, name, processes = said(machine, script, tmp_path / "log").splitlines()
-    assert len(inside) == len(NAMESPACES)
-    assert not set(inside) & {str(Path(f"/proc/self/ns/{name}").readlink()) for name in NAMESPACES}
-    assert name == "bare-test"
-    assert "/proc/1" in processes.split()
-    assert len(processes.split()) < 5
-
-
 def test_this_machine_does_not_see_what_it_writes_and_mounts(
     machine: Machine, tmp_path: Path
 ) -> None:
@@ -73,52 +59,7 @@ def test_this_machine_does_not_see_what_it_writes_and_mounts(
     assert machines.mount_points() == before
 
 
-def test_its_processes_end_with_it_or_with_its_time(machine: Machine, tmp_path: Path) -> None:
-    seconds = "4321.25"
-    script = f"setsid sleep {seconds} > /dev/null 2>&1 & [ $1 ] && sleep {seconds}"
-    ends, stays = (script.replace("$1", word) for word in ("", "1"))
-    assert machine.run(f"{ends} || true", tmp_path / "log", quiet, 60).code == 0
-    assert sleeping(seconds) == []
-    assert machine.run(stays, tmp_path / "log", quiet, 1).code is None
-    assert sleeping(seconds) == []
-
-
-def test_its_processes_end_with_who_started_it(machine: Machine, tmp_path: Path) -> None:
-    """Even where that is killed and can end nothing itself."""
-    seconds = "4322.25"
-    script = machine.command(f"sleep {seconds}")
-    starter = subprocess.Popen(
-        ["python3", "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])", *script]
-    )
-    wait_until(lambda: sleeping(seconds) != [])
-    starter.kill()
-    starter.wait()
-    wait_until(lambda: sleeping(seconds) == [])
-
-
 def test_what_is_mounted_is_not_removed(machine: Machine) -> None:
     with pytest.raises(FreshError, match="is mounted there"):
         remove(machine.folder)
     assert (machine.root / "etc" / "passwd").is_file()
-
-
-def sleeping(seconds: str) -> list[str]:
-    """The processes that sleep so long."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[:2] == [b"sleep", seconds.encode()]:
-            found.append(path.parent.name)
-    return found
-
-
-def wait_until(condition: object) -> None:
-    """Wait for something to be so."""
-    assert callable(condition)
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from tests.fresh import machine as machines
-from tests.fresh.__main__ import chosen_of
 from tests.fresh.machine import (
     FreshError,
     Machine,
-    follow,
     hand_over,
     handed_on,
     mark,
     remove,
-    sources,
 )
-
-
-def test_a_suite_has_the_mirrors_of_this_machine() -> None:
-    targets = "Node https://b.example\nDebian http://a.example/debian\n" + (
-        "Debian http://later.example\nDebian-Security http://s.example\n"
-    )
-    lines = [line.split("] ")[1] for line in sources("trixie", targets)]
-    assert lines == [
-        "http://a.example/debian trixie main",
-        "http://a.example/debian trixie-updates main",
-        "http://s.example trixie-security main",
-    ]
-    assert [line.split("] ")[1] for line in sources("sid", targets)] == [
-        "http://a.example/debian sid main"
-    ]
-    assert sources("trixie", "Ubuntu http://u.example\n") == []
 
 
 def test_only_how_the_network_is_reached_is_handed_on() -> None:
@@ -117,56 +97,6 @@ def test_only_what_was_made_here_is_removed(
     assert not ours.exists()
     assert (theirs / "root").is_dir()
     remove(ours)
-
-
-def test_a_copy_has_a_name_of_its_own(tmp_path: Path) -> None:
-    base, copy = (Machine(name, tmp_path / name) for name in ("base", "copy"))
-    mark(base.folder)
-    (base.root / "etc").mkdir(parents=True)
-    (base.root / "etc" / "link").symlink_to("/nowhere")
-    machines.copy_of(base, copy)
-    assert "127.0.1.1 copy\n" in (copy.root / "etc" / "hosts").read_text()
-    assert (copy.root / "etc" / "link").is_symlink()
-    assert list((base.root / "etc").iterdir()) == [base.root / "etc" / "link"]
-
-
-def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path) -> None:
-    script = "import subprocess as s; s.run(['sleep', '1000'])"
-    shown: list[str] = []
-    ended = follow([sys.executable, "-c", f"print('begun', flush=True); {script}"],
-                   tmp_path / "log", shown.append, 1.5)  # fmt: skip
-    assert ended.code is None
-    assert shown[0] == "begun"
-
-
-def test_a_command_that_ends_tells_its_code(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    ended = follow(["sh", "-c", "echo one; echo two; exit 3"], log, lambda line: None, 60)
-    assert (ended.code, log.read_text()) == (3, "one\ntwo\n")
-
-
-def test_nothing_is_left_after_an_interruption(tmp_path: Path) -> None:
-    def interrupt(line: str) -> None:
-        if line:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        follow(["sh", "-c", "echo $$; exec sleep 1000"], tmp_path / "log", interrupt, 60)
-    pid = int((tmp_path / "log").read_text())
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_unknown_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert chosen_of(["--roots", "trixie", "--steps", "test run"]).steps == ["test", "run"]
-    with pytest.raises(SystemExit):
-        chosen_of(["--into", "no-such-file.md"])
-    assert "no-such-file.md: no such file" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        chosen_of(["--roots", "trixie potato"])
-    assert "--roots: potato: there are trixie bookworm sid" in capsys.readouterr().err
 
 
 def test_it_needs_nothing_but_pythons_own_library() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -87,9 +85,3 @@ def test_values_rise_from_end_to_end(low: float, factor: float, steps: int, spac
     assert (np.diff(axis.values) > 0).all()
     assert axis.values[0] == pytest.approx(axis.low)
     assert axis.values[-1] == pytest.approx(axis.high)
-
-
-def test_axes_go_to_other_processes() -> None:
-    for kind in KINDS.values():
-        axis = read_axis("--x", f"{kind.name}={kind.example}", 4)
-        assert pickle.loads(pickle.dumps(axis)) == axis

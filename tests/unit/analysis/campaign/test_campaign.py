@@ -154,14 +154,6 @@ def test_deciding_mixes_run_from_both_starts_where_these_must_agree() -> None:
         assert all(len(own.leads[p]) >= 2 for p in about)
 
 
-def test_width_saves_rounds() -> None:
-    def rounds_of(lanes: int) -> int:
-        campaign = Campaign([game()], Rules(repetitions=1, lanes=lanes, epsilon=0.0))
-        return len(run(campaign, [linear(17.3, 50)]))
-
-    assert rounds_of(6) < rounds_of(1)
-
-
 def test_nothing_is_asked_twice_and_never_more_than_the_repetitions() -> None:
     campaign = Campaign([game(10)] * 1, Rules(repetitions=4, lanes=3, epsilon=0.0))
     rounds = run(campaign, [linear(5.2, 10, noise=0.5)])

@@ -205,15 +205,6 @@ def test_down_to_single_packets_with_their_fields(screen: Screen, run: Path) -> 
     screen.until(lambda: "TCP sequence" in screen.page.locator(".readout").inner_text())
 
 
-def test_totals_of_the_view_are_exact(screen: Screen, run: Path) -> None:
-    trial = a_trial(run)
-    screen.open(f"trial={trial}&from={1 * S}&to={6 * S}")
-    screen.until(lambda: screen.page.locator("details.totals").count() == 1)
-    said = screen.script("columns[0].totals.data.departed_bytes")
-    totals = screen.client.json(f"totals?trial={trial}&from={1 * S}&to={6 * S}")
-    assert said == totals["departed_bytes"]
-
-
 def test_flows_on_and_off(screen: Screen, run: Path) -> None:
     screen.open(f"trial={a_trial(run)}")
     screen.page.get_by_role("button", name="all bbr", exact=True).click()
@@ -496,11 +487,6 @@ def opened(tab: Screen, run: Path, tmp_path: Path, *views: str) -> list[str]:
     return texts
 
 
-def test_an_empty_run(tab: Screen, tmp_path: Path) -> None:
-    run = RunWriter(tmp_path / "run", SCENARIO).finish()
-    assert "No trial is sealed yet." in opened(tab, run, tmp_path, "")[0]
-
-
 def test_a_run_with_invalid_trials(tab: Screen, tmp_path: Path) -> None:
     writer = RunWriter(tmp_path / "run", SCENARIO | {"duration": "2s"})
     trial = writer.add(writer.settings()[0], (2,), valid=False).name
@@ -519,33 +505,6 @@ def test_a_run_with_a_damaged_table(tab: Screen, run_copy: Path, tmp_path: Path)
     assert "Smoothed RTT" in text
     (path.parent / "goodput.parquet").write_bytes(b"nothing")
     assert f"{path.parent.name} is damaged" in opened(tab, run_copy, tmp_path, "")[0]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("tables", "said"),
-    [
-        (("bins", "flow_samples", "goodput"), "bins were kept instead of packets"),
-        (("flow_samples", "goodput"), "no packets or bins were kept"),
-        (("postcards",), "no samples of the senders were kept"),
-    ],
-)
-def test_what_was_not_kept_is_said(
-    tab: Screen, tmp_path: Path, tables: tuple[str, ...], said: str
-) -> None:
-    writer = RunWriter(tmp_path / "run", SCENARIO | {"duration": "2s"})
-    trial = writer.add(writer.settings()[0], (2,), tables=tables).name
-    assert said in opened(tab, writer.finish(), tmp_path, f"trial={trial}")[0]
-
-
-@pytest.mark.long
-def test_fifty_flows(tab: Screen, tmp_path: Path) -> None:
-    flows = [{"name": "main", "count": 50, "base_rtt": "40ms"}]
-    writer = RunWriter(tmp_path / "run", SCENARIO | {"flows": flows, "duration": "3s"})
-    trial = writer.add(writer.settings()[0], (25,)).name
-    (text,) = opened(tab, writer.finish(), tmp_path, f"trial={trial}")
-    assert "all cubic" in text
-    assert "\n49\n" in text
 
 
 def test_an_unknown_trial_is_said(tab: Screen, client: Client) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, AssumptionCheck
 from nashbed.analysis.correlation.cubic_losses import CubicLosses
 from nashbed.analysis.correlation.of_run import RunCorrelation
-from nashbed.analysis.correlation.trial import BbrPath, TrialCorrelation
+from nashbed.analysis.correlation.trial import TrialCorrelation
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from tests.unit.analysis.made_measures import made
 
@@ -51,11 +51,6 @@ def held(**ratios: float) -> dict[str, AssumptionCheck]:
         key: AssumptionCheck(value, value, value * ratios.get(key, 1.0), np.array([value]))
         for key, value in each.items()
     }
-
-
-def path(flows: int, min_rtt_s: float) -> BbrPath:
-    """BBR with two of its own BDPs in flight, and 2.5 of the real ones."""
-    return BbrPath(flows=flows, min_rtt_s=min_rtt_s, flight_own=2.0, flight_real=2.5)
 
 
 def of_trials(measures: RunMeasures, *trials: TrialCorrelation, k: Any = None) -> RunCorrelation:

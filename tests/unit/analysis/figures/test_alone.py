@@ -11,7 +11,6 @@ from nashbed.analysis.figures.alone import (
     draw_decision_tree,
     draw_heat_map,
     gain_of_setting,
-    retransmits_of,
 )
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.text import NONE
@@ -64,14 +63,6 @@ def test_gains_by_rate_base_rtt_and_buffer() -> None:
     assert figure.get_supxlabel() == "rate (bit/s)"
 
 
-def test_an_unsigned_value_starts_at_zero() -> None:
-    measures = made(GRID, bbr_gains)
-    figure = draw_heat_map(measures, lambda m, s: s.rate_bps / 1e8, "again (%)", signed=False)
-    assert figure is not None
-    assert figure.axes[0].images[0].get_clim() == (0, 10)
-    assert figure.axes[0].images[0].get_cmap().name == "YlOrRd"
-
-
 def test_a_cell_without_a_value_is_a_dash() -> None:
     def value(measures: Any, setting: Setting) -> float | None:
         missing = setting.label == measures.run.settings[0].label
@@ -81,12 +72,6 @@ def test_a_cell_without_a_value_is_a_dash() -> None:
     assert figure is not None
     assert texts(figure.axes[0]) == [NONE, "20", "20", "20"]
     assert np.isnan(np.asarray(figure.axes[0].images[0].get_array())[0, 0])
-
-
-def test_values_by_hand() -> None:
-    measures = made(GRID, bbr_gains)
-    assert gain_of_setting(measures, measures.run.settings[0]) == pytest.approx(50)
-    assert retransmits_of("bbr")(measures, measures.run.settings[0]) is None
 
 
 def test_no_map_of_one_rate() -> None:

@@ -78,17 +78,6 @@ def test_the_map_is_filled_and_has_lines() -> None:
     )
 
 
-@pytest.mark.slow
-def test_the_picture_is_not_empty(tmp_path) -> None:
-    from matplotlib.image import imread
-
-    figure = drawn(small_map(), PAPER)
-    figure.savefig(tmp_path / "map.png", dpi=50)
-    pixels = imread(tmp_path / "map.png")[:, :, :3]
-    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 200
-    assert (pixels.min(axis=2) > 0.98).mean() < 0.5
-
-
 def test_a_line_is_where_the_share_is() -> None:
     # The share falls evenly with the logarithm of the buffer, from 1 at 0.5 BDP to 0 at 50.
     even = np.tile(np.linspace(1, 0, 8), (8, 1))
@@ -98,27 +87,6 @@ def test_a_line_is_where_the_share_is() -> None:
     # Between the points at 3.6 and 6.9 BDP, where it is 4/7 and 3/7, a line is straight: at 5.27.
     x = computed.plane.x.values
     assert half.vertices[:, 0] == pytest.approx((x[3] + x[4]) / 2)
-
-
-@pytest.mark.slow
-def test_corners_have_names() -> None:
-    shares = np.tile(np.array([1, 1, 1, 0.9, 0.5, 0.07, 0.05, 0.05]), (8, 1))
-    ax = drawn(made(shares)).axes[0]
-    assert "every flow\nruns BBR" in texts(ax)
-    assert "nearly\nevery flow\nruns CUBIC" in texts(ax)
-    for text in ax.texts:
-        if "every" in text.get_text():
-            box = text.get_window_extent()
-            assert ax.bbox.x0 < box.x0 < box.x1 < ax.bbox.x1
-            assert ax.bbox.y0 < box.y0 < box.y1 < ax.bbox.y1
-    # Marks all over the corner leave no room for a name.
-    many = [like_paper(buffer_bdp=b, rate_bps=r * 1e6) for b in (10, 20, 30, 40) for r in
-            (20, 40, 80, 160, 320, 640, 1280)]  # fmt: skip
-    named = texts(drawn(made(shares), *many).axes[0])
-    assert "every flow\nruns BBR" in named
-    assert "nearly\nevery flow\nruns CUBIC" not in named
-    ax = drawn(made(np.full((8, 8), 0.5))).axes[0]
-    assert not [text for text in texts(ax) if "flow" in text]
 
 
 def test_measured_settings_in_the_colour_of_their_equilibrium() -> None:
@@ -191,16 +159,6 @@ def test_every_file_and_nothing_else(tmp_path: Path) -> None:
     assert [path.name for path in written] == list(FILES)
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     assert all(path.stat().st_size > 500 for path in written)
-
-
-@pytest.mark.long
-def test_the_same_map_gives_the_same_bytes(tmp_path: Path) -> None:
-    """What a figure is saved as depends on the data alone; see test_saving."""
-    first, second = (
-        {path.name: path.read_bytes() for path in write_map(small_map(), (), folder, "today", {})}
-        for folder in (tmp_path / "a", tmp_path / "b")
-    )
-    assert first == second
 
 
 def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:

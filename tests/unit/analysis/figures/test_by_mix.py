@@ -169,13 +169,6 @@ def test_what_was_not_measured_has_no_line() -> None:
     assert delay_by_mix_plot(measures, measures.run.settings[0]) is None
 
 
-def test_several_groups_have_points_only() -> None:
-    groups = [{"name": "near", "count": 1, "base_rtt": "10ms"},
-              {"name": "far", "count": 1, "base_rtt": "50ms"}]  # fmt: skip
-    line = delay({"flows": groups}, TOTALS)["mean over packets (n = 1 trial per mix)"]
-    assert (sorted(line.x), line.look["linestyle"]) == ([0, 1, 1, 2], "none")
-
-
 def settles(setting: Setting, strategy: str, second: int) -> float:
     """Joining BBR gains as long as there are fewer BBR flows than at the best mix."""
     return 9e6 + (1e5 * (BEST[setting.buffer_bdp] - second) if strategy == "bbr" else 0)

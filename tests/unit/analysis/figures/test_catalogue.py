@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
-from nashbed.analysis.figures.catalogue import detailed_trials, draw_all, sketches
+from nashbed.analysis.figures.catalogue import draw_all, sketches
 from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.controlplane.contract.trial import Setting
@@ -19,13 +19,6 @@ SIX: dict[str, Any] = {"flows": [{"name": "main", "count": 6, "base_rtt": "40ms"
 
 def settles_at_five(setting: Setting, strategy: str, second: int) -> float:
     return 1e7 + (1e5 * (5.5 - second) if strategy == "bbr" else 0)
-
-
-def test_trials_over_time_are_those_that_tell_most() -> None:
-    measures = made(SIX, settles_at_five)
-    chosen = detailed_trials(measures, equilibria_of_measures(measures))
-    # The first mix of both, the middle one, and the last one, which is the equilibrium.
-    assert [trial.state[0][1] for trial in chosen] == [1, 3, 5]
 
 
 def test_references_that_belong_to_a_setting() -> None:

@@ -71,11 +71,6 @@ def test_flows_without_a_share_are_left_out() -> None:
     assert points(panel["cubic"]) == ([0.2, 0.4], [0.25, 0.45])
 
 
-def test_nothing_without_telemetry() -> None:
-    measures = measures_with(None)
-    assert share_against_share_plot(measures, measures.run.settings[0]) is None
-
-
 def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
     measures = measures_of_three()
     by_count = {t.state[0][1]: t for t in measures.trials}
@@ -111,17 +106,6 @@ def test_shares_of_bbr_by_each_k() -> None:
             pytest.approx([share + 0.01, share + 0.02]),
         )
     assert points(below["BBR's share, measured"]) == ([1, 2], pytest.approx([0.35, 0.45]))
-
-
-def test_where_the_model_does_not_hold_it_says_so() -> None:
-    run = run_with_losses(0, 1, with_model=False)
-    _, below = panels(synchronisation_plot(run, run.measures.run.settings[0]))
-    assert below.notes == ["the model does not hold here"]
-
-
-def test_one_mix_is_no_figure() -> None:
-    run = run_with_losses(1)
-    assert synchronisation_plot(run, run.measures.run.settings[0]) is None
 
 
 def run_with_ledgers(assumptions: dict[str, AssumptionCheck], *bbr_flows: int) -> RunCorrelation:
@@ -206,12 +190,6 @@ def test_one_far_point_does_not_press_the_others_into_a_line() -> None:
     assert place(costs, 1.5) - place(costs, 0) > 0.06
 
 
-def test_values_that_are_near_have_a_linear_scale() -> None:
-    for ax in with_one_far(ratio=2, cost=-4).axes:
-        assert ax.get_xscale() == "linear"
-        assert "logarithmic" not in ax.get_xlabel()
-
-
 def test_without_a_solution_an_arrow_points_on() -> None:
     run = run_with_ledgers(held(flight=0.5), 1)
     figure = draw_model_assumptions(run, run.measures.run.settings[0])
@@ -226,23 +204,3 @@ def test_rows_that_were_not_measured_are_left_out() -> None:
     figure = draw_model_assumptions(run, run.measures.run.settings[0])
     assert figure is not None
     assert len(figure.axes[0].get_yticks()) == len(ASSUMPTIONS) - 2
-
-
-def test_no_ledger_is_no_figure() -> None:
-    run = run_with_ledgers({}, 1, 2)
-    assert draw_model_assumptions(run, run.measures.run.settings[0]) is None
-
-
-def test_a_later_version_of_bbr_has_its_name() -> None:
-    measures = made(
-        {
-            "strategies": ["cubic", "bbr3"],
-            "flows": [{"name": "main", "count": 3, "base_rtt": "40ms"}],
-        },
-        lambda _, __, ___: 30e6,
-    )
-    mixed = next(t for t in measures.trials if t.state[0][1] == 2)
-    run = of_trials(measures, correlation(mixed, held=held(full=0.9)))
-    figure = draw_model_assumptions(run, measures.run.settings[0])
-    assert figure is not None
-    assert legend_of(figure)[0] == "2 bbr3"

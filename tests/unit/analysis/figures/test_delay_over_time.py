@@ -84,10 +84,6 @@ def test_means_in_ms() -> None:
     assert (panel.x.low, panel.x.high) == pytest.approx((0, 0.1))
 
 
-def test_nothing_without_samples() -> None:
-    assert rtt_over_time_plot(*trial_with({})) is None
-
-
 def alone(srtt_us: dict[str, int], flows: int = 1) -> RunMeasures:
     """Each CCA alone, its RTT the same all the time."""
     group = [{"name": "main", "count": flows, "base_rtt": "40ms"}]

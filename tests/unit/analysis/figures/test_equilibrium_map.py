@@ -8,7 +8,6 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from nashbed.analysis.figures.equilibrium_map import NOT_KNOWN, draw_equilibrium_map
-from nashbed.analysis.figures.run_figures import _discipline_sketches
 from nashbed.analysis.figures.style import share_colours
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -62,13 +61,6 @@ def test_cells() -> None:
     assert written[0, 1] == written[1, 1] == "0"
 
 
-def test_an_interval_stands_below_its_equilibrium() -> None:
-    figure = drawn(measures())
-    assert figure is not None
-    spans = [t.split(" to ") for t in texts(figure.axes[0]) if " to " in t]
-    assert spans and all(float(low) <= float(high) for low, high in spans)
-
-
 def test_the_colour_is_of_the_share_that_runs_the_first() -> None:
     figure = drawn(measures())
     assert figure is not None
@@ -88,12 +80,6 @@ def test_where_nobody_can_be_told_from_an_equilibrium_any_mix_is_one() -> None:
     figure = drawn(run)
     assert figure is not None
     assert texts(figure.axes[0]).count("any") == 2
-
-
-def test_needs_two_disciplines_and_two_buffers() -> None:
-    alone = measures(sweep={"discipline": ["droptail", "codel"]})
-    assert settings_by_discipline(alone.run.settings) == []
-    assert list(_discipline_sketches(alone, {})) == []
 
 
 def test_of_several_strategies_there_is_none() -> None:

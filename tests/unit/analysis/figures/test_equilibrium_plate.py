@@ -77,12 +77,6 @@ def test_what_had_not_settled_is_hollow() -> None:
     assert HOLLOW in panel.labels
 
 
-def test_a_run_has_one_label_whatever_its_panels_took() -> None:
-    lengths = {"shortest_s": 154, "longest_s": 1800, "base_rtt_ms": 5}
-    plot = plate(row(5, 11), row(5, 7, **lengths))
-    assert labels_of(plot) == ["run: 120 to 1800 s, iperf3", PUBLISHED]
-
-
 def test_an_undecided_setting_has_its_interval_alone() -> None:
     undecided = panels(plate(row(5, None, low=8, high=12, closed=True)))[0]
     assert [ends for ends, _ in bars(undecided)] == [[10, 8], [10, 12]]
@@ -99,15 +93,6 @@ def test_a_model_is_a_line_with_its_range() -> None:
     # The first model and the first run share a colour; a model is never hollow.
     assert line.look["color"] == panel[RUN].look["color"]
     assert HOLLOW not in panel.labels
-
-
-def test_runs_have_marks_of_their_own_side_by_side() -> None:
-    settled = row(5, 7, source="settled", shortest_s=154, longest_s=1800, start="either first")
-    (panel,) = panels(plate(row(5, 11), settled))
-    second = panel["settled: 154 to 1800 s, either first"]
-    assert second.look["marker"] != panel[RUN].look["marker"]
-    marks = [x for x in panel.of(Line) if x.look.get("marker") in {"s", "o"} and x.x]
-    assert [mark.right for mark in marks] == [-1.75, 1.75]
 
 
 def test_one_number_of_flows_of_cubic_and_bbr() -> None:

@@ -8,11 +8,9 @@ from nashbed.analysis.figures.model_lines import (
     LOOKS,
     ModelCurve,
     curve_items,
-    entries,
-    goodput_of_share,
     model_curves,
 )
-from nashbed.analysis.figures.plot import Band, Line
+from nashbed.analysis.figures.plot import Band
 from nashbed.analysis.models import MODELS, Competition, cubic_against
 from tests.support.drawn import Seen, points
 
@@ -25,11 +23,6 @@ def curve(name: str, *shares: float, spread: float = 0.0) -> ModelCurve:
     share, x = np.array(shares), np.arange(1.0, len(shares) + 1)
     ranged = (share - spread, share + spread) if spread else (None, None)
     return ModelCurve(name, x, share, *ranged)
-
-
-def test_every_model_has_a_look_but_the_one_that_needs_k() -> None:
-    assert set(MODELS) - set(LOOKS) == {"mishra-given-k"}
-    assert set(LOOKS) <= set(MODELS)
 
 
 def test_curves_are_the_models_answers() -> None:
@@ -78,17 +71,3 @@ def test_lines_shades_and_bands() -> None:
     shade, band = panel.of(Band)
     assert (shade.low[0], shade.high[0]) == pytest.approx((30, 50))
     assert (*band.low, *band.high) == pytest.approx((30, 60, 70, 120))
-
-
-def test_in_the_colour_of_a_cca_the_legend_is_apart() -> None:
-    curves = [curve("ware", 0.5), curve("mishra-synchronised", 0.3)]
-    panel = Seen(curve_items(curves, lambda _, share: share, "#123456"))
-    assert panel.labels == []
-    assert [line.look["color"] for line in panel.of(Line)] == ["#123456"] * 2
-    # One end of a band alone is a line.
-    assert Seen(entries(curves)).labels == ["Ware", "Mishra, synchronised"]
-    assert not panel.of(Band)
-
-
-def test_a_share_of_the_link_as_goodput() -> None:
-    assert goodput_of_share(0.5, 1514 * 10**6) == pytest.approx(724 * 10**6)

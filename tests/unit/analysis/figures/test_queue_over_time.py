@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from nashbed.analysis.align.course import PathChange, steps
-from nashbed.analysis.figures.plot import Line, Rule, Stack
+from nashbed.analysis.figures.plot import Line, Stack
 from nashbed.analysis.figures.queue_over_time import bbr_samples, occupancy, queue_over_time_plot
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import TrialMeasures
@@ -79,19 +79,6 @@ def test_layers_are_stacked_in_kilobytes() -> None:
     assert labels_of(plot) == ["cubic (1 flow)", "bbr (1 flow)"]
 
 
-def test_limit_warm_up_and_axes() -> None:
-    measures, trial = trial_with({"postcards": POSTCARDS})
-    (panel,) = panels(queue_over_time_plot(measures, trial))
-    (limit,), (warmup,) = panel.of(Line), panel.of(Rule)
-    assert (limit.y, warmup.at) == ([40, 40], 0.04)
-    assert panel.notes[0] == "limit 40 kB"
-    assert (panel.x.title, panel.y.title) == ("time (s)", "bytes in the queue (kB)")
-    assert (panel.x.low, panel.x.high) == pytest.approx((0, 0.1))
-    assert (panel.y.low, panel.y.high) == pytest.approx((0, 1.18 * 40))
-    # 40 kB at 8 Mbit/s are 40 ms.
-    assert panel.right == ("delay (ms)", pytest.approx(1))
-
-
 def test_from_bins() -> None:
     bins = {"bin_start_ns": [0, 10 * MS, 10 * MS], "flow": [0, 0, 1],
             "occupancy_bytes_mean": [1_000.0, 2_000.0, 3_000.0]}  # fmt: skip
@@ -151,10 +138,6 @@ def test_goodput_second_by_second() -> None:
     record.duration_ns = 2000 * MS
     _, bandwidth, _ = panels(queue_over_time_plot(measures, trial))
     assert points(bandwidth["goodput of bbr"]) == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
-
-
-def test_nothing_without_telemetry() -> None:
-    assert queue_over_time_plot(*trial_with({})) is None
 
 
 def applied(trial: TrialMeasures, **what: Any) -> None:

@@ -12,7 +12,6 @@ from matplotlib.colors import to_rgb
 from nashbed.analysis.figures import style
 from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.plot import Line, Panel, Plot
-from nashbed.analysis.figures.style import colour_of, share_colours
 from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 
 SEEN_BY = {
@@ -27,14 +26,6 @@ SEEN_BY = {
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE_XYZ = TO_XYZ.sum(axis=1)
 LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CCAS)
-
-
-def test_colours_and_markers_tell_ccas_apart() -> None:
-    names = ("cubic", "bbr", "mine", "yours")
-    assert style.colour_of("cubic", names) == style.colour_of("cubic", ("bbr", "cubic"))
-    assert len({style.colour_of(name, names) for name in names}) == 4
-    assert len({style.marker_of(name, names) for name in names}) == 4
-    assert style.colour_of("unknown", names) == style.MUTED
 
 
 # Machado, Oliveira and Fernandes 2009, severity 1: what linear RGB becomes.
@@ -74,12 +65,6 @@ def test_a_shipped_ccas_colour_does_not_depend_on_the_others() -> None:
     assert own not in {style.colour_of(name, LARGE_FIGURE) for name in LARGE_FIGURE}
 
 
-def test_shades_alternate() -> None:
-    dark, light, again = style.shades("#000000", 3)
-    assert dark == again == to_rgb("#000000")
-    assert light == pytest.approx((0.35, 0.35, 0.35))
-
-
 def test_figures_share_no_global_state() -> None:
     before = dict(mpl.rcParams)
     with style.house_style():
@@ -87,30 +72,3 @@ def test_figures_share_no_global_state() -> None:
         draw(Plot([Panel([Line([0, 1, 2], [2, 0, 1], "a line")])]))
     assert dict(mpl.rcParams) == before
     assert plt.get_fignums() == []
-
-
-def lightness(rgb: np.ndarray) -> np.ndarray:
-    """CIE L*, a measure of lightness that the colours were not made with."""
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    y = linear @ np.array([0.2126, 0.7152, 0.0722])
-    return np.where(y > 0.008856, 116 * np.cbrt(y) - 16, 903.3 * y)
-
-
-def test_even_steps_from_corner_to_corner() -> None:
-    light = lightness(share_colours("cubic", "bbr")(np.linspace(0, 1, 101))[:, :3])
-    steps = np.diff(light)
-    assert (steps[:50] > 0).all()
-    assert (steps[51:] < 0).all()
-    assert light[50] > 90
-    # Each step is within a third of the mean step: to the eye no band stands out.
-    rising, falling = steps[1:49], -steps[52:]
-    for half in (rising, falling):
-        assert np.abs(half / half.mean() - 1).max() < 0.35
-
-
-def test_each_end_is_its_cca() -> None:
-    look = share_colours("cubic", "bbr")
-    for place, name in ((0.0, "cubic"), (1.0, "bbr")):
-        end, own = np.array(look(place)[:3]), np.array(to_rgb(colour_of(name, ("cubic", "bbr"))))
-        assert np.abs(end - own).max() < 0.2
-        assert end.argmax() == own.argmax()

@@ -14,7 +14,6 @@ from nashbed.analysis.align.totals import (
     sum_bins,
     sum_postcards,
 )
-from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
 from nashbed.analysis.metrics.losses import (
     BY_REASON,
@@ -22,7 +21,6 @@ from nashbed.analysis.metrics.losses import (
     increase,
     loss_rate,
     loss_rate_by_reason,
-    mark_rate,
     retransmit_share,
 )
 from nashbed.analysis.metrics.mixes import Crossing, crossings, rtt_order
@@ -42,7 +40,6 @@ from nashbed.analysis.metrics.throughput import (
     jain_index,
     per_flow_throughput,
     shares,
-    utilisation,
 )
 from nashbed.analysis.text import with_interval
 from nashbed.controlplane.contract.metrics import DISPLAY, METRIC_UNITS
@@ -169,12 +166,6 @@ def test_own_share_of_what_refused_packets_found() -> None:
     assert sum_postcards([GOLDEN], 2, LINK).met_bytes is None
 
 
-def test_mark_rate() -> None:
-    found = mark_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
-    assert found[:2].tolist() == [0.25, 0.0]
-    assert np.isnan(found[2])
-
-
 def test_marks_are_of_packets_that_left_in_the_window() -> None:
     marks = np.array([MARK_CE | MARK_CAPABLE, MARK_CAPABLE, 0, MARK_CAPABLE | 1, MARK_CE], np.uint8)
     marked = sum_postcards([GOLDEN | {"marks": marks}], 2, LINK).marked_packets
@@ -292,10 +283,6 @@ def test_delay_percentiles() -> None:
     assert duration_percentile(counts, 1.0) == pytest.approx(4e6, rel=1e-3)
     assert duration_percentile(count_durations(np.zeros(5, int)), 0.5) == 0.0
     assert np.isnan(duration_percentile(count_durations(np.array([], int)), 0.5))
-
-
-def test_utilisation() -> None:
-    assert utilisation(4e6, 10_000_000) == 0.4
 
 
 def test_retransmits() -> None:
@@ -431,7 +418,3 @@ def test_registry_is_complete_and_closed() -> None:
     assert {name: (each.scope, each.unit) for name, each in METRICS.ours.items()} == METRIC_UNITS
     with pytest.raises(KeyError, match="there are per_flow_throughput"):
         metric_named("speed")
-
-
-def test_not_measured_says_why() -> None:
-    assert issubclass(NotMeasuredError, Exception)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from nashbed.analysis.align.data import Segments, TrialData
 from nashbed.analysis.metrics import METRICS
-from nashbed.analysis.metrics.video import mean_bitrate, stalled_share, switches
+from nashbed.analysis.metrics.video import mean_bitrate, stalled_share
 
 S = 1_000_000_000
 NEVER = math.nan
@@ -21,11 +21,6 @@ def times(*seconds: float) -> np.ndarray:
 def test_the_mean_is_of_segments_that_arrived() -> None:
     assert mean_bitrate(np.array([1e6, 2e6, 8e6]), times(1, 2, NEVER)) == 1.5e6
     assert math.isnan(mean_bitrate(np.array([1e6]), times(NEVER)))
-
-
-def test_a_switch_is_another_bitrate_than_before() -> None:
-    assert switches(np.array([1e6, 1e6, 2e6, 1e6, 1e6])) == 2
-    assert switches(np.array([1e6])) == 0
 
 
 @pytest.mark.parametrize(

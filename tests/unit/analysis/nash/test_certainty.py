@@ -79,12 +79,6 @@ def test_a_game_without_repetitions_borrows_from_the_others() -> None:
     assert math.isinf(noise_of_games([(alone, 1.0)])[0].bound([1, 1]))
 
 
-def test_games_that_do_not_vary_at_all() -> None:
-    still = {((5, 5),): [np.array([[1.0, 1.0]])] * 3}
-    (noise,) = noise_of_games([(still, 1.0)])
-    assert noise.bound([3, 3]) < 1e-5
-
-
 def test_small_gains_are_clear_within_epsilon() -> None:
     game = {((1, 1),): [np.array([[1.0, 1.0]])] * 2}
     game[(2, 0),] = [np.array([[1.01, NAN]])] * 2

@@ -113,7 +113,3 @@ def test_ranking() -> None:
     assert pairs_text((pairs * 3)[:8]).count(";") == 7
     many = pairs_text(pairs * 3)
     assert many.endswith("mean over opponents: cubic 70%, copa 50%, bbr 30%")
-
-
-def test_two_strategies_are_no_pairs() -> None:
-    assert equilibria_of_pairs(pair_table(table(), 0, 1), lambda state: True, "") == ()

@@ -187,13 +187,6 @@ def test_not_finite_utilities_count_as_holes() -> None:
     assert (search.result().measured, search.result().unmeasurable) == (1, 1)
 
 
-def test_ties_are_no_gain() -> None:
-    game = {s: np.ones((1, 2)) for s in all_states((6,), 2)}
-    result = run_search(AdaptiveSearch((6,), 2), game.__getitem__)
-    assert result.equilibria
-    assert result.measured <= 3
-
-
 def test_the_budget_ends_a_search() -> None:
     game = congestion_game(50, 13.3)
     result = run_search(AdaptiveSearch((50,), 2, budget=4), game.__getitem__)

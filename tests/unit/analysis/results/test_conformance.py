@@ -64,13 +64,6 @@ def test_a_hull_without_area_has_its_own_points() -> None:
     assert overlap(line, line + np.array([0, 1])) == 0
 
 
-def test_two_series_of_one_behaviour_conform() -> None:
-    rng = np.random.default_rng(7)
-    one, other = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
-    assert overlap(near_centre(one), near_centre(other)) > 0.9
-    assert overlap(near_centre(one), near_centre(other + np.array([6, 0]))) < 0.1
-
-
 def test_a_cca_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:
     measures = measure_run(whole_run)
     (same,) = conformance_of_run(measures, "cubic", "cubic")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nashbed.analysis.metrics.mixes import goodput_gain
-from nashbed.analysis.models import MODELS
-from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.decision_tree import FEATURES, NEITHER, decide, fit
 from nashbed.analysis.results.sweep import (
     lines,
@@ -73,19 +71,6 @@ def test_kernels_beside_each_other() -> None:
     alone = made({"sweep": {**sweep, "kernel": ["6.1"]}}, by_buffer).run.settings
     assert lines_by_kernel(alone) == []
     assert settings_by_kernel(alone) == []
-
-
-def test_models_answer_where_they_hold() -> None:
-    measures = made(BUFFERS, by_buffer)
-    settings = {s.buffer_label: s for s in measures.run.settings}
-    question = question_of_mix(measures, settings["10bdp"], ((1, 1),))
-    assert question is not None
-    share = MODELS["mishra-two-flow"].predict(question).share
-    assert share == pytest.approx(0.3418, abs=1e-4)
-    groups = [{"name": "a", "count": 1, "base_rtt": "10ms"}, {"name": "b", "count": 1,
-              "base_rtt": "50ms"}]  # fmt: skip
-    several = made({"flows": groups}, by_buffer)
-    assert question_of_mix(several, several.run.settings[0], ((1, 0), (0, 1))) is None
 
 
 def test_goodput_gain() -> None:

@@ -25,7 +25,7 @@ from scapy.utils import PcapNgReader
 from tests.support.programs import need_program
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_table
 from tests.support.tshark import tshark
-from tests.unit.analysis.traces.test_int_xd import IntReport, dissect
+from tests.unit.analysis.traces.test_int_xd import IntReport
 from tests.unit.analysis.traces.test_perfetto import read
 from tests.unit.analysis.traces.test_qlog import texts
 
@@ -93,24 +93,6 @@ def test_int_reports_carry_udp(chosen: Selection, tmp_path: Path) -> None:
         assert report.payload.proto == 17
         assert report.report_length == 2 + report.md_length + (20 + 8) // 4
         assert udp == struct.pack(">HHHH", 10_003, 5201, cards["payload_bytes"][n] + 8, 0)
-
-
-@pytest.mark.slow
-def test_the_dissector_of_reports_takes_their_packets_for_whole(
-    chosen: Selection, tmp_path: Path
-) -> None:
-    need_program("tshark")
-    path = tmp_path / "reports.pcapng"
-    write_int_xd(chosen, path)
-    cards = chosen.trial.arrays("postcards")
-    rows = dissect(path, ["udp.length", "tcp.len", "_ws.malformed", "_ws.lua.error"])
-    for n, (udp, tcp, *wrong) in enumerate(rows):
-        assert wrong == ["", ""]
-        payload = cards["payload_bytes"][n]
-        if cards["flow"][n] == CALL:
-            assert udp.split(",")[-1] == str(payload + 8)
-        else:
-            assert tcp == str(payload)
 
 
 def test_a_datagram_is_never_a_retransmission(chosen: Selection, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -156,19 +155,3 @@ def test_states_follow_one_another(with_bins: Selection, tmp_path: Path) -> None
         assert all(b["old"] == a["new"] != b["new"] for a, b in pairwise(states))
         names = {state["new"] for state in states}
         assert any(name.startswith("ProbeBW") for name in names) == (control == "bbr")
-
-
-def test_flows_and_time_are_chosen(whole: Selection, tmp_path: Path) -> None:
-    chosen = replace(whole, flows=(2,), begin_ns=10**9, end_ns=2 * 10**9)
-    write_qlog(chosen, tmp_path / "q")
-    (file,) = (tmp_path / "q").iterdir()
-    assert file.name == "flow-2.sqlog"
-    events = texts(file)[1:]
-    times = [event["time"] for event in events if event["name"] not in {MARKED, ECN_STATE}]
-    assert times
-    assert all(1000 <= time < 2000 for time in times)
-    # What left is chosen by its arrival.
-    longest_ms = whole.trial.record.applied.buffer_bytes * 8e3 / 10e6
-    left = [event["time"] for event in events if event["name"] == MARKED]
-    assert left
-    assert all(1000 <= time < 2000 + 2 * longest_ms for time in left)

@@ -91,12 +91,6 @@ def test_whatever_is_asked(rate_mbps, buffer_ms, flows, seed) -> None:
     assert out.throughput_bps == pytest.approx(measured, rel=2e-2, abs=rate * 1e-3)
 
 
-@pytest.mark.parametrize("cca", ["cubic", "bbr"])
-@pytest.mark.parametrize("buffer_bdp", [1, 4, 20])
-def test_alone_a_cca_fills_the_link(cca, buffer_bdp) -> None:
-    assert run(alone(cca, 4, buffer_bdp)).utilisation > 0.93
-
-
 def test_bbr_alone_keeps_the_queue_below_a_bdp_and_the_base_rtt() -> None:
     """Its limit in flight is 2 BDP, and ProbeRTT empties the queue."""
     out = run(alone("bbr", 4, 20))
@@ -109,25 +103,6 @@ def test_cubic_alone_fills_the_buffer() -> None:
     out = run(alone("cubic", 4, 4))
     assert 0.08 < out.queueing_delay_s < 0.16
     assert 0 < out.losing[0] <= 1
-
-
-def test_the_same_seed_is_the_same_to_the_bit() -> None:
-    asked = deep(20)
-    first, again, other = run(asked, 3), run(asked, 3), run(asked, 4)
-    assert (first.throughput_bps == again.throughput_bps).all()
-    assert (first.course.queue_s == again.course.queue_s).all()
-    assert (first.throughput_bps != other.throughput_bps).any()
-
-
-def test_two_like_kinds_share_evenly() -> None:
-    for cca in ("cubic", "bbr"):
-        kind = FlowKind(cca, 10, 0.04)
-        shares = [
-            run(Competition(100 * MBIT, 2.5e6, (kind, kind), 120, 20), seed).throughput_bps
-            for seed in range(6)
-        ]
-        first, second = np.sum(shares, axis=0)
-        assert first / second == pytest.approx(1, abs=0.15)
 
 
 @pytest.mark.slow
@@ -184,12 +159,6 @@ def test_a_prediction_is_the_mean_of_its_seeds() -> None:
     assert answer.share == pytest.approx(mean(shares))
     assert answer.share_range == (min(shares), max(shares))
     assert answer.status == "valid"
-
-
-def test_another_cca_takes_bbrs_place() -> None:
-    shares = {second: run(deep(10, second)).share_of(second) for second in ("bbr", "bbr3")}
-    assert shares["bbr3"] != shares["bbr"]
-    assert deep(10, "bbr3").flows_of("bbr3") == 10
 
 
 def test_what_is_not_known_is_refused() -> None:
