@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from . import models as models
     from . import tables as tables
     from . import testbeds as testbeds
+    from .evaluation import Evaluation as Evaluation
+    from .evaluation import evaluate as evaluate
     from .files import Loaded as Loaded
     from .files import read_scenario as read_scenario
     from .files import read_testbed as read_testbed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING
 from nashbed.controlplane.config import Loaded, parse_scenario
 from nashbed.controlplane.config.load import load_battery
 from nashbed.controlplane.config.strict_yaml import parse
-from nashbed.controlplane.contract.battery import Battery, BatterySize
+from nashbed.controlplane.contract.battery import Battery, BatterySize, EvaluationRequest
 from nashbed.controlplane.contract.c_files import SUFFIX
 from nashbed.controlplane.contract.errors import (
     ConfigError,
-    HostError,
     Interrupted,
     NashbedError,
     did_you_mean,
@@ -24,7 +22,8 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.paths import CONFIGS
-from nashbed.controlplane.store.staging import write_whole
+from nashbed.controlplane.store.documents import read_document, write_document
+from nashbed.controlplane.store.errors import disk_errors
 
 from .files import read_scenario, yaml_text
 from .running import RunInProgress, resume, start
@@ -37,6 +36,7 @@ __all__ = ["Evaluation", "evaluate"]
 
 MANIFEST = "battery.yaml"
 ABOUT = "evaluation.json"
+REMEDY = "write another folder with --out"
 
 
 @dataclass(frozen=True)
@@ -143,23 +143,19 @@ class _Asked:
 
     def take(self, folder: Path) -> None:
         """Make the folder, or go on in one that is of the same evaluation."""
-        about = {
-            "battery": self.battery.name,
-            "size": self.size.model_dump(mode="json"),
-            "control": self.name,
-            "digest": self.digest,
-        }
+        asked = EvaluationRequest(
+            battery=self.battery, size=self.size, control=self.name, digest=self.digest
+        )
         file = folder / ABOUT
-        try:
+        with disk_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            if file.exists() and json.loads(file.read_text(encoding="utf-8")) != about:
-                raise ConfigError(
-                    f"{folder}: is an evaluation of another control, or of other bytes, size or "
-                    "battery; write another folder with --out"
-                )
-            write_whole(file, json.dumps(about, indent=1) + "\n")
-        except (OSError, ValueError) as error:
-            raise HostError(f"{file}: cannot be read or written: {error}") from error
+        if not file.exists():
+            write_document(file, asked)
+        elif read_document(file, EvaluationRequest, REMEDY) != asked:
+            raise ConfigError(
+                f"{folder}: is an evaluation of another control, or of other bytes, size or "
+                f"battery; {REMEDY}"
+            )
 
     def start(
         self, scenario: str, folder: Path, on: str | None, private_network: bool

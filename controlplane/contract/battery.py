@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from .bounds import MetricReading
 from .course import StrategyName
 from .errors import did_you_mean
-from .model import ContractModel, Count, Name
+from .model import ContractModel, Count, JsonAnswer, Name
 
 
 class BatteryReading(MetricReading):
@@ -105,3 +105,19 @@ class Battery(ContractModel):
                     f"{did_you_mean(scenario, self.scenarios)}remove it"
                 )
         return self
+
+
+class EvaluationRequest(JsonAnswer):
+    """What a folder of an evaluation is of: only the same goes on in it.
+
+    Attributes:
+        battery: The battery, as it was.
+        size: How long it is.
+        control: The control's name.
+        digest: Of its files; empty: it comes with nashbed or the kernel.
+    """
+
+    battery: Battery
+    size: BatterySize
+    control: str
+    digest: str

@@ -37,10 +37,14 @@ def evaluated(nashbed: Nashbed, source: str, scenario: str, **times: Any) -> dic
         YAML(typ="safe").dump(manifest, file)
     (folder / f"{scenario}.yaml").write_text((BATTERY / f"{scenario}.yaml").read_text())
     (nashbed.folder / "flawed.c").write_text(source)
-    said = nashbed.call(
+    command = (
         *("cc", "evaluate", str(nashbed.folder / "flawed.c"), "--size", "tiny", "--json"),
         *("--battery", str(folder), "--out", str(nashbed.folder / "evaluated")),
     )
+    said = nashbed.call(*command)
+    assert nashbed.call(*command) == said, "it has ended, and nothing is run again"
+    (nashbed.folder / "flawed.c").write_text(MINE)
+    assert "other bytes" in nashbed.call(*command, code=2)
     rows = json.loads(said)["criteria"]
     assert all(row["n"] == 3 for row in rows), rows
     worse: dict[str, list[str]] = {}

@@ -32,7 +32,9 @@ from nashbed.analysis.figures import atlas_map
 from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.pyramid import levels
 from nashbed.analysis.report import build
+from nashbed.analysis.report.evaluation import write_pages
 from nashbed.analysis.results import export
+from nashbed.analysis.results.evaluation import Evaluated
 from nashbed.controlplane.cli import bench
 from nashbed.controlplane.cluster import credentials, kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
@@ -231,7 +233,7 @@ def _report(folder: Path, text: str) -> None:
     written: Any = SimpleNamespace(model_dump=lambda mode: {"text": text})
     _put("analysis.report.build.report_summary", lambda findings: written)
     pages = jinja2.Environment(loader=jinja2.DictLoader({"report.html.j2": "{{ text }}"}))
-    _put("analysis.report.build._environment", lambda: pages)
+    _put("analysis.report.build.environment", lambda: pages)
     findings: Any = SimpleNamespace(
         summary=SimpleNamespace(measures=None, equilibria=None),
         correlation=None,
@@ -290,6 +292,12 @@ def _pyramid(folder: Path, text: str) -> None:
     levels.build_pyramid(trial, folder / "pyramid")
 
 
+def _evaluation(folder: Path, text: str) -> None:
+    battery = SimpleNamespace(name="b", title="t", source="s", references=())
+    found: Any = Evaluated(battery, text, "quick", (), (), (), {})
+    write_pages(found, folder)
+
+
 def _figure(folder: Path, text: str) -> None:
     made: Any = SimpleNamespace(name="f", table=lambda: text)
     Sketch.save(made, folder, ["csv"])
@@ -312,6 +320,7 @@ PLACES = {
     "object": Place("controlplane.machine.c_files.objects", _object),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
+    "evaluation": Place("analysis.report.evaluation", _evaluation),
     "mismatches": Place("analysis.clock.of_run", _mismatches),
     "export": Place("analysis.results.export", _export),
     "trace": Place("analysis.traces.export", _trace),
