@@ -140,7 +140,7 @@ Prepare machines:
 :
   ne         results    Show the Nash equilibria of a run.
   mixes      results    Write the measured mixes of runs as a table for `nashbed model --measured`.
-  schema     listing    Write the JSON schemas of scenario, testbed and cluster files.
+  schema     schema     Write the JSON schemas of scenario, testbed and cluster files.
 """
 """Groups of commands, the last one hidden. A command's name, module of this package whose `app` has
 it, and first line of its help."""

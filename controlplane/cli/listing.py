@@ -1,4 +1,4 @@
-"""`nashbed list`, `init` and `schema`: what can be named, and files to begin with."""
+"""`nashbed list` and `init`: what can be named, and a scenario to begin with."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Annotated, Literal
 import typer
 from nashbed.files import shipped
 
-from ..config.load import write_schemas
 from ..contract.errors import ConfigError
-from ..machine.paths import CONFIGS
 from .api_command import command
 from .console import rows_text
 from .options import Answer, app
@@ -83,14 +81,3 @@ def init(
 
     path = fair(source)
     return Answer({"ok": True, "file": path}, f"wrote {path}; try: nashbed run {path}")
-
-
-@command(app, examples="Example: nashbed schema --out configs/schema", hidden=True)
-def schema(out: Path = CONFIGS / "schema") -> Answer:
-    """Write the JSON schemas of scenario, testbed and cluster files.
-
-    Args:
-        out: Folder for the schemas.
-    """
-    paths = [str(path) for path in write_schemas(out)]
-    return Answer({"ok": True, "schemas": paths}, "\n".join(paths))

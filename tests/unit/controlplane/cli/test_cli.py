@@ -411,7 +411,7 @@ def test_the_log_is_shown_as_asked(
 
     monkeypatch.setenv("NASHBED_LOG", level)
     monkeypatch.setattr(logging.getLogger("nashbed"), "level", logging.NOTSET)
-    monkeypatch.setattr("nashbed.controlplane.cli.listing.write_schemas", logs)
+    monkeypatch.setattr("nashbed.controlplane.cli.schema.write_schemas", logs)
     assert run([*words, "schema"]) == EXIT_OK
     lines = capsys.readouterr().err.splitlines()
     everything = ["DEBUG nashbed.here: said", "INFO nashbed.here: said"]
