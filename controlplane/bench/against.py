@@ -63,12 +63,7 @@ def _build(folder: Path) -> None:
 
 
 def in_turns(turns: int, new: Call, old: Call, part: Sequence[str]) -> PartAnswer:
-    """Ratios of a part's benchmarks, new to old, one for each turn.
-
-    Args:
-        new: Measures this checkout.
-        old: Measures the other commit.
-    """
+    """Ratios of a part's benchmarks, new to old, one for each turn."""
     medians: dict[str, list[dict[str, float]]] = {"new": [], "old": []}
     units: dict[str, str] = {}
     for turn in range(2 * turns):

@@ -78,10 +78,6 @@ def bench_cluster(
 ) -> tuple[Benchmark, ...]:
     """Time one sweep on lanes and on workers.
 
-    Args:
-        testbed: In virtual time.
-        workers: Numbers of workers of this machine.
-
     Raises:
         ConfigError: The testbed is not in virtual time.
         NashbedError: A run failed.

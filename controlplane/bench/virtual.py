@@ -127,10 +127,6 @@ def bench_virtual(
 ) -> tuple[Benchmark, ...]:
     """Run each kind of trial on one core, in turns.
 
-    Args:
-        testbed: In virtual time.
-        folder: Where logs and what flows leave go.
-
     Raises:
         ConfigError: The testbed is not in virtual time.
         NashbedError: A trial failed.

@@ -102,11 +102,7 @@ def _send(connection: socket.socket) -> None:
 
 
 class Kind(NamedTuple):
-    """A kind of yardstick.
-
-    Attributes:
-        work: Prepares the work.
-    """
+    """A kind of yardstick."""
 
     name: str
     unit: str
@@ -131,11 +127,7 @@ OF_PART: Mapping[str, Kind] = {
 def with_yardstick(
     part: str, measure: Callable[[], Iterable[Benchmark]], take: Callable[[Kind], Yardstick]
 ) -> tuple[Benchmark, ...]:
-    """What a part measures, with the yardstick of the same minute where it is a speed.
-
-    Args:
-        take: Measures a yardstick: `take_yardstick`.
-    """
+    """What a part measures, with the yardstick of the same minute where it is a speed."""
     kind = OF_PART.get(part)
     if kind is None:
         return tuple(measure())

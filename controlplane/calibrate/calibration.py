@@ -127,11 +127,7 @@ class Measurement:
 def plan_measurements(
     settings: Settings, rig: CalibrationRig, can: Capabilities, resolve: Resolve
 ) -> list[Measurement]:
-    """Everything that a calibration measures.
-
-    Args:
-        resolve: What the target would really do.
-    """
+    """Everything that a calibration measures."""
     return [
         _open_path(settings, rig, can),
         *(_overload(rate, settings, rig, can) for rate in settings.rates_bps),

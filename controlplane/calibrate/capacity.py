@@ -160,12 +160,7 @@ class Search:
         self.made = list(made)
 
     def most(self, start: int, largest: int) -> int:
-        """The largest level that passes and is confirmed; 0 when not even 1 does.
-
-        Args:
-            start: Where to begin.
-            largest: No level above this is tried.
-        """
+        """The largest level that passes and is confirmed; 0 when not even 1 does."""
         passed, failed = self._bracket(max(1, min(start, largest)), largest)
         while failed - passed > 1:
             middle = (passed + failed) // 2

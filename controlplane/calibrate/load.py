@@ -80,11 +80,7 @@ class Load(ABC):
 
 
 class OwnLoad(Load):
-    """nashbed-probe without echoes.
-
-    Args:
-        folder: Where its files go, a folder for each burst.
-    """
+    """nashbed-probe without echoes."""
 
     def __init__(self, session: Session, folder: Path) -> None:
         self._session = session

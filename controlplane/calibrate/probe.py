@@ -88,11 +88,7 @@ class Prober:
 
 
 class Reflector:
-    """Notes every datagram that arrives at the receivers and sends echoes back.
-
-    Args:
-        folder: Where its files go; made for it.
-    """
+    """Notes every datagram that arrives at the receivers and sends echoes back."""
 
     def __init__(self, session: Session, folder: Path, sockets: list[tuple[str, int]]) -> None:
         folder.mkdir(parents=True)

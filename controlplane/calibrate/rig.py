@@ -178,9 +178,6 @@ class Observation(Stimulated):
 class CalibrationRig:
     """Runs measurements on a lab's first lane.
 
-    Args:
-        folder: Where raw files go.
-
     Attributes:
         step_s: How long the generator takes to change a size.
     """

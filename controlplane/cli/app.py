@@ -122,7 +122,7 @@ Look at results:
   rtt        captures   Draw the RTT over time from captures, by TCP time stamps.
   timestamps captures   Show the hardware time stamps of a capture.
 Write your own:
-  init       init       Write a scenario that answers a question: is my control fair?
+  init       listing    Write a scenario that answers a question: is my control fair?
   list       listing    List the scenarios, testbeds, congestion controls or figures that there are.
   cc         cc         Congestion controls in one C file: list, write, check and compare them.
   aqm        aqm        Queue disciplines: list ours, write and check your own in one C file.

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from nashbed.steps import ShowStep
 from rich.console import Console, RenderableType
@@ -20,7 +21,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ..contract.model import JsonObject
+if TYPE_CHECKING:
+    from ..contract.model import JsonObject
 
 WIDTH = 110
 LINE_EVERY_S = 15.0

@@ -1,10 +1,10 @@
-"""`nashbed list`: what can be named on the command line and in files."""
+"""`nashbed list` and `init`: what can be named, and a scenario to begin with."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from nashbed.files import shipped
@@ -66,3 +66,18 @@ def _named(what: What, run: Path | None) -> dict[str, str]:
         known = dict.fromkeys(kernels_own(), "this machine's kernel has it")
         return known | {each.name: each.title for each in ours()}
     return shipped(what)
+
+
+@command(app, examples="Example: nashbed init fair mycc.c; nashbed run fair.yaml")
+def init(
+    question: Annotated[
+        Literal["fair"],
+        typer.Argument(metavar="QUESTION", help="fair: is it fair, and would it be adopted?"),
+    ],
+    source: Annotated[str, typer.Argument(metavar="FILE", help="The congestion control.")],
+) -> Answer:
+    """Write a scenario that answers a question: is my control fair?"""
+    from nashbed.cc import fair  # noqa: PLC0415 - slow to import
+
+    path = fair(source)
+    return Answer({"ok": True, "file": path}, f"wrote {path}; try: nashbed run {path}")

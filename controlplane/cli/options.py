@@ -6,13 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from pydantic_core import to_jsonable_python
 
 from ..contract.errors import EXIT_OK
-from ..contract.model import ContractModel, JsonAnswer, JsonObject
+
+if TYPE_CHECKING:
+    from ..contract.model import ContractModel, JsonObject
 
 ScenarioFile = Annotated[
     str, typer.Argument(help="Scenario file, or the name of one in configs/scenarios/.")
@@ -86,6 +88,8 @@ class Answer(NamedTuple):
     def write(self, as_json: bool) -> int:
         """Write it on standard output; returns the exit code."""
         if as_json:
+            from ..contract.model import JsonAnswer  # noqa: PLC0415 - slow to import
+
             plain = (
                 JsonAnswer().model_dump() | self.data if isinstance(self.data, dict) else self.data
             )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from nashbed.files import quantity
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.units import Duration, Share, counted
@@ -15,7 +14,6 @@ from .api_command import Call, command
 from .comparison_text import MOST_ROWS, comparison_text, equivalence_text
 from .console import section_text
 from .options import Answer, app
-from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
@@ -51,6 +49,8 @@ nashbed export results/20260101T120000Z-quickstart --format pcapng --trial b1bdp
 )
 def report(open_run: Call, build: Call) -> Answer:
     """Build the report of a run again."""
+    from .result_text import left_out_text  # noqa: PLC0415 - slow to import
+
     run = open_run()
     path, damaged = build(run), run.damaged
     left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
@@ -97,6 +97,8 @@ def compare(
     if equivalence is None:
         comparison = compare()
         return Answer(comparison, lambda: comparison_text(comparison, everything))
+    from nashbed.files import quantity  # noqa: PLC0415 - slow to import
+
     most = quantity(Share, "--equivalence", equivalence).fraction
     if not 0 < most < 1:
         raise ConfigError(f"--equivalence: {equivalence}; write more than 0% and less than 100%")
@@ -177,6 +179,8 @@ def _show(run: Run, names: Sequence[str]) -> Answer:
 
 def _times(begin: str | None, end: str | None) -> dict[str, float | None]:
     """The part of a trial, in seconds."""
+    from nashbed.files import quantity  # noqa: PLC0415 - slow to import
+
     begin_s, end_s = (
         None if text is None else quantity(Duration, option, text).seconds
         for option, text in (("--from", begin), ("--to", end))
@@ -188,6 +192,8 @@ def _times(begin: str | None, end: str | None) -> dict[str, float | None]:
 
 def equilibria_text(setting: SettingEquilibria) -> str:
     """The equilibria of one setting."""
+    from .result_text import headline_lines  # noqa: PLC0415 - slow to import
+
     lines = headline_lines(setting)
     lines += [f"  {line}" for line in _trials_text(setting)]
     kinds = {

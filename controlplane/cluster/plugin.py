@@ -67,11 +67,7 @@ def misplaced(planned: Testbed, own: Path | None) -> str:
 
 
 class RunOnWorker(WorkerPlugin):
-    """One run on one worker.
-
-    Args:
-        client: What `in_touch` has yielded for it.
-    """
+    """One run on one worker."""
 
     def __init__(self, bundle: str, client: str) -> None:
         self._text = bundle

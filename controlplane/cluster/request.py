@@ -110,11 +110,7 @@ class RunBundle(ContractModel):
 
 
 def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
-    """What workers are told of a run.
-
-    Args:
-        shared: As in `RunBundle`.
-    """
+    """What workers are told of a run."""
     if run.disciplines:
         raise ConfigError(
             f"{run.directory.path}: {run.disciplines[0].name} is a queue discipline of your own, "

@@ -55,11 +55,7 @@ def dask_teardown(worker: Any) -> None:
 
 
 class ClientLogHandler(logging.Handler):
-    """Tells the clients of all runs that a worker has part in; without one, standard error.
-
-    Args:
-        worker: Dask's worker, the only one of its process.
-    """
+    """Tells the clients of all runs that a worker has part in; without one, standard error."""
 
     def __init__(self, worker: Any) -> None:
         super().__init__(logging.INFO)

@@ -51,12 +51,7 @@ class Sealed:
 
 
 class Workplace:
-    """What a worker keeps for the trials of one run, whatever they run on.
-
-    Attributes:
-        directory: Where trials are sealed.
-        ran_on: What records say of where their trials ran.
-    """
+    """What a worker keeps for the trials of one run, whatever they run on."""
 
     ran_on: RanOn
 

@@ -52,11 +52,7 @@ def log_to(path: Path) -> logging.Handler:
 
 
 def attach(handler: logging.Handler, level: int) -> None:
-    """Have a handler hear the loggers of all modules from now on, and nobody above it.
-
-    Args:
-        level: The least that is logged.
-    """
+    """Have a handler hear the loggers of all modules from now on, and nobody above it."""
     LOG.setLevel(level)
     LOG.propagate = False
     LOG.addHandler(handler)

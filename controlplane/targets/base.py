@@ -30,13 +30,7 @@ from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked for at a switch.
-
-    Attributes:
-        ok: Whether it is as a run needs it.
-        detail: What was found.
-        remedy: What to do where it is not.
-    """
+    """One thing that was looked for at a switch."""
 
     name: str
     ok: bool
@@ -163,11 +157,7 @@ class Switch(ABC):
 
     @abstractmethod
     def program(self, lane: LaneProgram) -> Applied:
-        """Set rate, limit and flow entries of a lane; the hosts keep its delay lines.
-
-        Returns:
-            What the switch really does.
-        """
+        """Set rate, limit and flow entries of a lane; the hosts keep its delay lines."""
 
     def correct(self, lane: int, plan: TelemetryPlan) -> None:  # noqa: B027 - most have nothing to do
         """Correct a lane's raw postcards, once all are written, by what only all of them show."""

@@ -98,11 +98,7 @@ class RunningDataPlane:
         return hello
 
     def set_lane(self, lane: LaneProgram) -> Applied:
-        """Program rate, limit, delay lines and flow table of a lane, where it is the bottleneck.
-
-        Returns:
-            What it really does.
-        """
+        """Program rate, limit, delay lines and flow table of a lane, where it is the bottleneck."""
         asked, queues = lane.bottleneck, lane.bottleneck.queues
         program = asked.told(lane.seed, str(self._write_trace(lane)))
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
@@ -216,10 +212,6 @@ class RunningDataPlane:
 
     def ask(self, answer: type[Answer], op: str, **arguments: Any) -> Answer:
         """A request and its answer.
-
-        Args:
-            answer: What is answered.
-            op: The operation.
 
         Raises:
             TargetError: It refused, gave another answer, or has died; that with its last words.

@@ -27,13 +27,7 @@ MAX_REPLAY_PACKETS = 2**20
 
 
 class DpdkTarget(DataPlaneTarget):
-    """nashbed-dataplane on a machine.
-
-    Args:
-        host: The machine.
-        settings: How it is to run.
-        arrival_stamps: Whether its ports stamp arrivals.
-    """
+    """nashbed-dataplane on a machine."""
 
     def __init__(
         self, host: DataPlaneHost, settings: DataPlane, arrival_stamps: bool = False

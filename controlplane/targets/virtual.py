@@ -46,11 +46,7 @@ flows: 12 to 35 us)."""
 
 
 class VirtualTarget(DataPlaneTarget):
-    """The data plane in guests of a machine, one guest at a time.
-
-    Args:
-        host: Boots the guests.
-    """
+    """The data plane in guests of a machine, one guest at a time."""
 
     def __init__(self, host: GuestHost) -> None:
         self._host = host
@@ -136,11 +132,7 @@ def virtual_capabilities() -> Capabilities:
 
 
 def guest_dataplane(lane: LaneProgram) -> DataPlane:
-    """The data plane of a guest: as much memory as the lane can fill, and no more.
-
-    Args:
-        lane: What it is asked to be.
-    """
+    """The data plane of a guest: as much memory as the lane can fill, and no more."""
     protocols = {flow.proto for flow in lane.flows}
     full_sized = tcp_packets(lane) if TCP in protocols else 0
     small = probe_packets(lane) if protocols != {TCP} else 0

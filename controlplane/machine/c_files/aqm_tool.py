@@ -40,11 +40,7 @@ class ParameterAbout(Message, extra="forbid"):
 
 
 class DisciplineAbout(Message):
-    """A discipline, or a policy of shared memory.
-
-    Attributes:
-        what: Which of the two.
-    """
+    """A discipline, or a policy of shared memory."""
 
     name: str
     what: Literal["discipline", "memory"] = "discipline"

@@ -53,10 +53,6 @@ class CcasLostError(HostError):
 class RegisteredCcas:
     """CCAs in this machine's kernel, until they are closed.
 
-    Args:
-        ccas: Those that its kernel does not have.
-        register: Where the process is noted as ours.
-
     Raises:
         HostError: The kernel refuses one.
     """

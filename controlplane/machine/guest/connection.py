@@ -85,11 +85,6 @@ class StandstillTimeout(Patience):
 class GuestConnection:
     """A connection to a running guest. Used by one thread at a time.
 
-    Args:
-        kernel: The guest's kernel, a process on this machine.
-        socket: The guest's control socket.
-        patience: How long answers are waited for.
-
     Raises:
         NashbedError: The guest has ended, or does not take the connection.
     """
@@ -221,11 +216,7 @@ class GuestConnection:
 
 
 class GuestClock(Clock):
-    """CLOCK_MONOTONIC of the guest that is running; 0 while there is none.
-
-    Args:
-        connection: Finds the connection to it.
-    """
+    """CLOCK_MONOTONIC of the guest that is running; 0 while there is none."""
 
     def __init__(self, connection: Callable[[], GuestConnection | None]) -> None:
         self._connection = connection

@@ -66,13 +66,7 @@ class GuestSettings:
 
 
 class KernelProcess(Process):
-    """A guest's kernel; its standard error is the guest's console.
-
-    Args:
-        settings: How it is started.
-        register: Where it is noted as ours.
-        log_path: Where its console goes.
-    """
+    """A guest's kernel; its standard error is the guest's console."""
 
     def __init__(self, settings: GuestSettings, register: ProcessRegister, log_path: Path) -> None:
         self._panic, self._place = "", ""

@@ -260,13 +260,7 @@ def read_backlogs(text: str) -> dict[int, Backlog]:
 def load_between(
     before: KernelCounts, after: KernelCounts, flow_cores: Iterable[int]
 ) -> tuple[CoreLoad, ...]:
-    """The load of each core in between; one without a tick in that time is left out.
-
-    Args:
-        before: The counts at the beginning.
-        after: Those at the end.
-        flow_cores: The cores that work for the flows.
-    """
+    """The load of each core in between; one without a tick in that time is left out."""
     working = set(flow_cores)
     return tuple(
         CoreLoad(
@@ -301,12 +295,7 @@ class StrainCounts:
 
 
 def strain_between(before: StrainCounts, after: StrainCounts) -> HostStrain:
-    """What strained the hosts in between.
-
-    Args:
-        before: The counts at the beginning.
-        after: Those at the end.
-    """
+    """What strained the hosts in between."""
     cores = None
     if before.kernel is not None and after.kernel is not None:
         cores = load_between(before.kernel, after.kernel, after.flow_cores)

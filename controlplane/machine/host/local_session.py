@@ -43,11 +43,7 @@ LOG = logging.getLogger(__name__)
 
 
 class LocalSession(Session):
-    """This machine, with network namespaces as hosts.
-
-    Args:
-        request: What is needed.
-    """
+    """This machine, with network namespaces as hosts."""
 
     def __init__(self, request: SessionRequest) -> None:
         self._run_id = request.run_id

@@ -232,9 +232,6 @@ def link_downs(namespace: str, interface: str) -> int:
 def await_link(namespace: str, interface: str, timeout_s: float = LINK_S) -> None:
     """Wait until a NIC that is up has a link.
 
-    Args:
-        timeout_s: How long that may take.
-
     Raises:
         HostError: It has none.
     """

@@ -23,9 +23,6 @@ SPARE_BYTES = 200_000_000
 def check_real_time(testbed: Testbed, ccas: Sequence[CFile]) -> None:
     """Check everything but the disk that a run in real time needs of the machine.
 
-    Args:
-        ccas: CCAs that the kernel does not have.
-
     Raises:
         ConfigError: A CCA of the user's own does not compile.
         HostError: Something is missing; the message says what to do.

@@ -156,11 +156,7 @@ def _settings(testbed: Testbed) -> SwitchBmv2:
 
 
 def run_dataplane(args: Sequence[str]) -> Completed:
-    """Run it and wait; raises the error of its exit code with its last words.
-
-    Args:
-        args: The program and its arguments.
-    """
+    """Run it and wait; raises the error of its exit code with its last words."""
     done = command.attempt(args, timeout_s=REPLAY_TIMEOUT_S)
     if done.code != 0:
         kind = _ERRORS.get(done.code, InternalError)

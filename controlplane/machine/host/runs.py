@@ -91,11 +91,7 @@ OnWait = Callable[[RunState], None]
 
 
 class OtherRunError(HostError):
-    """Another run is using this machine.
-
-    Args:
-        other: Its state.
-    """
+    """Another run is using this machine."""
 
     def __init__(self, other: RunState) -> None:
         self.other = other
@@ -281,14 +277,7 @@ def require_removed(state: RunState) -> None:
 
 
 def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
-    """Remove what killed processes left in this user's caches, and of their scratch folders.
-
-    Args:
-        dry_run: Whether it is only listed.
-
-    Returns:
-        What was removed.
-    """
+    """Remove what killed processes left in this user's caches, and of their scratch folders."""
     objects = (each for kind in (CCA, DISCIPLINE) for each in object_cache(kind).glob("*"))
     caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *objects)
     removed = [left for cache in caches for left in remove_stale(cache, dry_run=dry_run)]

@@ -29,13 +29,7 @@ CAPTURE_BYTES = 128
 
 @dataclass(frozen=True)
 class PathEnds:
-    """What a load generator on the senders' side must know of the path.
-
-    Attributes:
-        interface: The senders' interface, in their namespace.
-        source_mac: Its hardware address.
-        destination_mac: That of the receivers' interface.
-    """
+    """What a load generator on the senders' side must know of the path."""
 
     interface: str
     source_mac: str
@@ -196,13 +190,7 @@ def leave_cores(cores: Collection[int]) -> set[int]:
 
 
 def capture_command(interface: str, lane: int, path: Path) -> list[str]:
-    """Make the command line of tcpdump on one lane: headers alone, written at once.
-
-    Args:
-        interface: The hosts' interface.
-        lane: The lane; its senders share a network.
-        path: The capture file.
-    """
+    """Make the command line of tcpdump on one lane: headers alone, written at once."""
     network = lane_network(SENDERS_NETWORK, lane)
     return [
         *("tcpdump", "-n", "-i", interface, "-s", str(CAPTURE_BYTES), "-B", "16384"),

@@ -330,12 +330,7 @@ def _chosen(tree: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class ConfigLine:
-    """One line of the fragment.
-
-    Attributes:
-        symbol: Its name, with CONFIG_.
-        value: What it is set to.
-    """
+    """One line of the fragment."""
 
     symbol: str
     value: str

@@ -109,12 +109,7 @@ def kernel_cache() -> Path:
 
 
 def recipe_digest(package: str, uml: Path = UML) -> str:
-    """SHA-256 of a kernel's recipe, in hexadecimal; nothing in it depends on the machine.
-
-    Args:
-        package: The source, with its version.
-        uml: The folder with edits, driver and configuration.
-    """
+    """SHA-256 of a kernel's recipe, in hexadecimal; nothing in it depends on the machine."""
     total = hashlib.sha256(f"{package}\0".encode())
     for name in RECIPE:
         content = (uml / name).read_bytes()

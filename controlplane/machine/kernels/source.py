@@ -61,13 +61,7 @@ class KernelSource(ABC):
 
     @abstractmethod
     def unpack(self, tree: Path, log: Path, show: ShowText) -> None:
-        """Put it into an empty folder.
-
-        Args:
-            tree: The folder; what is needed besides goes beside it.
-            log: The file for the output of commands.
-            show: Called with what is being done.
-        """
+        """Put it into an empty folder."""
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,7 @@ class CommandTimeoutError(HostError):
 
 @dataclass(frozen=True)
 class Completed:
-    """A finished command.
-
-    Attributes:
-        args: Its arguments.
-        code: Its exit code.
-        out: Its standard output.
-        err: Its standard error.
-    """
+    """A finished command."""
 
     args: tuple[str, ...]
     code: int

@@ -32,10 +32,6 @@ def compiler_version(compiler: str) -> str:
 def run_compiler(source: Path, args: list[str]) -> None:
     """Run a compiler.
 
-    Args:
-        source: The user's file, for the message.
-        args: The command.
-
     Raises:
         ConfigError: The file does not compile; the compiler's words.
     """

@@ -84,9 +84,6 @@ class ControlClient:
     def call(self, op: str, **arguments: Any) -> dict[str, object]:
         """Send a request and return the answer, without its `ok`.
 
-        Args:
-            op: The operation.
-
         Raises:
             TargetError: The request was refused, or the connection or the answer is broken.
         """

@@ -19,9 +19,6 @@ def keep_no_freed_memory() -> bool:
     They keep it otherwise, each thread for itself: of an explorer that answers with arrays of some
     MB from many threads, two thirds of its memory were such. What is allocated anew then costs
     page faults.
-
-    Returns:
-        Whether the C library can do that; only glibc can.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # if it is imported later
     if (arrow := sys.modules.get("pyarrow")) is not None:

@@ -38,6 +38,10 @@ Item = TypeVar("Item", Change, Query)
 NOT_FOUND = grpc.StatusCode.NOT_FOUND.value[0]
 
 
+class UnreachableError(TargetError):
+    """No server is there."""
+
+
 class MissingEntryError(TargetError):
     """An entry that was asked for is not there."""
 
@@ -163,9 +167,11 @@ class BfRtClient:
         try:
             grpc.channel_ready_future(self._channel).result(timeout=self._timeout_s)
         except grpc.FutureTimeoutError as error:
-            raise self._error(
-                f"no BfRt server answers within {self._timeout_s:g} s; is bf_switchd running, and "
-                "switch.grpc right?"
+            raise UnreachableError(
+                self._line(
+                    f"no BfRt server answers within {self._timeout_s:g} s; is bf_switchd running, "
+                    "and switch.grpc right?"
+                )
             ) from error
 
     def _subscribe(self) -> None:

@@ -14,7 +14,7 @@ from ...contract.testbed import SwitchPort, SwitchTofino
 from ..base import Finding
 from . import programming, registers
 from .capabilities import CHIPS, Chip, pipe_of
-from .client import BfRtClient, MissingEntryError
+from .client import BfRtClient, MissingEntryError, UnreachableError
 from .info import Change, Info, Query
 from .programming import QueueAddress
 from .registers import whole
@@ -23,6 +23,7 @@ from .undo import UndoLog
 LAST_LANE = PROGRAMS["tofino"].lane_capacity - 1
 PROBE_CELLS = 1
 READ_ONLY_TABLES = ("tm.cfg", "tm.port.cfg", "tm.counter.queue", "tm.counter.ig_port")
+START = "start bf_switchd with our program on the switch, or correct switch.grpc"
 IN_USE = "end the run that uses the switch, or wait until it has ended"
 
 
@@ -67,7 +68,8 @@ def _look(name: str, remedy: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(f"switch: {name}", True, look(), "")
     except TargetError as error:
-        return Finding(f"switch: {name}", False, error.message, remedy)
+        told = START if isinstance(error, UnreachableError) else remedy
+        return Finding(f"switch: {name}", False, error.message, told)
 
 
 def _server(settings: SwitchTofino, client: BfRtClient) -> str:

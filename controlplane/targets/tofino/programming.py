@@ -37,13 +37,7 @@ _NEGOTIATION = {
 
 @dataclass(frozen=True)
 class QueueAddress:
-    """Where the traffic manager has a queue of a port.
-
-    Attributes:
-        pipe: The port's pipe.
-        pg_id: Its port group within the pipe.
-        pg_queue: The queue within the port group.
-    """
+    """Where the traffic manager has a queue of a port."""
 
     pipe: int
     pg_id: Value

@@ -69,10 +69,6 @@ class PoolQueues:
 def queues_for(settings: SwitchTofino, chip: Chip, program: Lane) -> PoolQueues:
     """What a switch would do of several queues.
 
-    Args:
-        settings: The testbed's switch.
-        program: Asks for several queues.
-
     Raises:
         ConfigError: It cannot; the line says why.
     """
@@ -141,12 +137,7 @@ def lane(
     addresses: Sequence[QueueAddress],
     queues: PoolQueues,
 ) -> list[Change]:
-    """The lane's pool, queues and line, and what P4 knows of it, without its flows.
-
-    Args:
-        settings: The testbed's switch.
-        queues: What each gets.
-    """
+    """The lane's pool, queues and line, and what P4 knows of it, without its flows."""
     port: dict[str, Value] = {"dev_port": settings.ports.receivers.port}
     rate = rate_data(settings, chip, queues.shaper)
     changes = [Change("modify", chip.table("tm.pool.cfg"), {"pool": POOL}, _pool(queues.cells))]

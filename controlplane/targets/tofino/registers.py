@@ -26,11 +26,7 @@ _PACKETS = "$COUNTER_SPEC_PKTS"
 
 @dataclass(frozen=True)
 class FlowCount:
-    """A count of each flow, in packets by a counter and in bytes by a register.
-
-    Attributes:
-        name: What is counted.
-    """
+    """A count of each flow, in packets by a counter and in bytes by a register."""
 
     name: str
 

@@ -48,11 +48,7 @@ class Remembered:
 
 
 class UndoLog:
-    """Makes changes and remembers how to take each back.
-
-    Args:
-        client: An open client.
-    """
+    """Makes changes and remembers how to take each back."""
 
     def __init__(self, client: BfRtClient) -> None:
         self._client = client
@@ -131,12 +127,7 @@ class UndoLog:
 
 
 def restoring(change: Change, before: Entry, table: Table) -> tuple[Change, ...]:
-    """Modifications that make a changed entry what it was before. Pure.
-
-    Args:
-        before: The entry as it was read.
-        table: Its table's description.
-    """
+    """Modifications that make a changed entry what it was before. Pure."""
     whole = table.name.endswith(WHOLE_ENTRIES) or before.action != change.action
     data = {
         name: value

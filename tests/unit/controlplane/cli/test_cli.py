@@ -67,7 +67,8 @@ IMPORTED = """
 import sys
 from nashbed.controlplane.cli.main import run
 assert run(sys.argv[1:]) == 0
-print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))
+ours = {"scenario"} if "nashbed.controlplane.contract.scenario" in sys.modules else set()
+print("imported:", *sorted({name.partition(".")[0] for name in sys.modules} | ours))
 """
 
 
@@ -78,6 +79,7 @@ print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))
         (["--help"], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy", "pydantic",
                       "grpc", "thrift", "rich"}),
         (["atlas", "--help"], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy"}),
+        (["export", "--help"], {"matplotlib", "polars", "pyarrow", "numpy", "scenario"}),
         (["validate", QUICKSTART], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy",
                                     "grpc", "thrift"}),
     ],

@@ -111,6 +111,23 @@ def test_what_a_replay_refuses(
     assert "makes 2 settings; a replay needs exactly one" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ("queues: [{name: a, flows: [cubic]}, {name: b, flows: [bbr]}]", "a replay has one queue"),
+        ("policer: {rate: 20mbit, burst: 100kB}", "a policer would count"),
+        ("changes: [{at: 100ms, rate: 50mbit}]", "from which changes"),
+    ],
+)
+def test_a_replay_has_one_queue_and_no_schedule(
+    files: tuple[Path, Path, Path], keys: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files[1].write_text(SCENARIO.replace("2bdp}", f"2bdp, {keys}}}"))
+    assert replay(*files) == 2
+    assert why in capsys.readouterr().err
+    assert not files[2].exists()
+
+
 def write_pcap(path: Path, packets: list[tuple[int, bytes]]) -> None:
     path.write_bytes(raw_capture([(1_700_000_000 * 10**9 + t, frame) for t, frame in packets]))
 

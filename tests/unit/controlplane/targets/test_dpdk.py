@@ -31,7 +31,7 @@ from nashbed.controlplane.contract.target import (
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.machine.process.control_client import ControlClient, FixedTimeout
 from nashbed.controlplane.targets import dataplane
-from nashbed.controlplane.targets.dpdk import DpdkTarget
+from nashbed.controlplane.targets.dpdk import DpdkTarget, replay_config
 from tests.fakes.dataplane_host import Answer, FakeHost
 
 
@@ -157,6 +157,8 @@ def test_several_queues_are_applied(host: FakeHost, target: DpdkTarget) -> None:
         "seed": lane.seed,
     }
     assert (told["dscp"], told["dscp_default"]) == ([[46, 0]], 1)
+    replayed = replay_config(Path("x.spec"), program)["bottleneck"]
+    assert replayed["queues"]["queues"] == told["queues"]["queues"]
     strict = asked.model_copy(update={"scheduler": "strict_priority"})
     assert [set(queue) & {"weight"} for queue in strict.told(0)["queues"]["queues"]] == [
         set(),

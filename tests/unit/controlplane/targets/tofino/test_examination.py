@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.targets.tofino.client import BfRtClient
-from nashbed.controlplane.targets.tofino.examination import LAST_LANE, examine_switch
+from nashbed.controlplane.targets.tofino.examination import LAST_LANE, START, examine_switch
 from tests.fakes.bfrt import FakeBfRt
 from tests.support.tofino import artefact, bed_text, settings
 
@@ -122,6 +122,7 @@ def test_nobody_there(
     out = capsys.readouterr().out
     assert "no BfRt server answers within 0.3 s" in out
     assert out.count("switch: ") == 1
+    assert out.endswith(f"\n          {START}\n")
 
 
 def test_a_testbed_without_a_switch_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
