@@ -14,18 +14,19 @@ from nashbed.controlplane.contract.battery import Battery, BatterySize, Evaluati
 from nashbed.controlplane.contract.c_files import SUFFIX
 from nashbed.controlplane.contract.errors import (
     ConfigError,
+    HostError,
     Interrupted,
     NashbedError,
     did_you_mean,
 )
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import counted
+from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.store.documents import read_document, write_document
-from nashbed.controlplane.store.errors import disk_errors
 
-from .files import read_scenario, yaml_text
+from .files import read_scenario, read_testbed, yaml_text
 from .running import RunInProgress, resume, start
 from .steps import ShowStep, show_nothing
 
@@ -96,6 +97,7 @@ def evaluate(
 
     asked = _asked(control, size, battery)
     folder = Path(f"results/evaluate-{asked.name}-{size}" if out is None else out)
+    asked.check()
     asked.take(folder)
     collected = Collected(asked.battery, asked.name, size)
     scenarios = asked.battery.scenarios
@@ -141,14 +143,21 @@ class _Asked:
     name: str
     digest: str
 
+    def check(self) -> None:
+        """Refuse a control that there is not; raises ConfigError."""
+        loaded, testbed = self._scenario(self.battery.scenarios[0]), read_testbed(None)
+        require_strategies(loaded, testbed.model, find_ccas(loaded, testbed))
+
     def take(self, folder: Path) -> None:
         """Make the folder, or go on in one that is of the same evaluation."""
         asked = EvaluationRequest(
             battery=self.battery, size=self.size, control=self.name, digest=self.digest
         )
         file = folder / ABOUT
-        with disk_errors(folder):
+        try:
             folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HostError(f"{folder}: cannot be made: {error.strerror}") from error
         if not file.exists():
             write_document(file, asked)
         elif read_document(file, EvaluationRequest, REMEDY) != asked:
