@@ -49,10 +49,10 @@ def draw_all(
     drawn = []
     with house_style(), saving_beside() as save:
         for sketch in each_step("figures", list(wanted), on_step):
-            figure = sketch.draw()
-            if figure is None:
+            found = sketch.made()
+            if found is None:
                 continue
-            save(figure, folder / sketch.name, formats)
+            save(found, folder / sketch.name, formats)
             files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
             drawn.append(DrawnFigure(**vars(sketch), paths=files))
     return drawn
