@@ -79,7 +79,8 @@ def saving_beside() -> Iterator[Save]:
     """Yield what `save` is, but on all cores: files are whole when the block ends.
 
     A figure that is data is drawn there, too. Its data are made here, by libraries with threads of
-    their own, which a forked process lacks; matplotlib has none. What no process could save is saved here, so that its error is this process's.
+    their own, which a forked process lacks; matplotlib has none. What no process could save is
+    saved here, so that its error is this process's.
     """
     waiting: list[Callable[[], object]] = []
     begun: deque[tuple[int | None, list[Callable[[], object]]]] = deque()
