@@ -137,14 +137,18 @@ def _along(places: FloatArray, values: FloatArray) -> Field:
 def _between(points: FloatArray, values: FloatArray) -> Field:
     """Linear inside what was measured, the nearest mix outside."""
     nearest = NearestNDInterpolator(points, values)
+
+    def outside(free: FloatArray) -> FloatArray:
+        return np.asarray(nearest(free), dtype=float)
+
     try:
         inside = LinearNDInterpolator(points, values)
     except (QhullError, ValueError):  # too few mixes, or all on one line
-        return nearest
+        return outside
 
     def field(free: FloatArray) -> FloatArray:
         values = inside(free)
-        return np.where(np.isnan(values), nearest(free), values)
+        return np.asarray(np.where(np.isnan(values), outside(free), values), dtype=float)
 
     return field
 

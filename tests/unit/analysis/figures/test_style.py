@@ -34,6 +34,7 @@ def test_colours_and_markers_tell_ccas_apart() -> None:
     assert style.colour_of("cubic", names) == style.colour_of("cubic", ("bbr", "cubic"))
     assert len({style.colour_of(name, names) for name in names}) == 4
     assert len({style.marker_of(name, names) for name in names}) == 4
+    assert len({style.bar_of(name, names)["hatch"] for name in names}) == 4
     assert style.colour_of("unknown", names) == style.MUTED
 
 
