@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,10 @@ def draw_cells(
                 continue
             value = values[row, column]
             is_dark = np.isfinite(value) and np.dot(image.to_rgba(value)[:3], LUMA) < DARK
-            form: dict[str, Any] = {
-                "ha": "center",
-                "va": "center",
-                "color": "white" if is_dark else INK,
-            }
+            ink = "white" if is_dark else INK
+            write = partial(ax.text, ha="center", va="center", color=ink)
             points = size if len(text) <= SHORT else 0.8 * size
-            ax.text(column, row - (0.1 if below else 0), text, fontsize=points, **form)
+            write(column, row - (0.1 if below else 0), text, fontsize=points)
             if below:
-                ax.text(column, row + 0.25, below, fontsize=6.5, **form)
+                write(column, row + 0.25, below, fontsize=6.5)
     return image

@@ -43,12 +43,7 @@ class Path:
 
 
 def best_response_path(table: PayoffTable, start: State) -> Path:
-    """Follow the switch with the largest gain until nobody gains.
-
-    Args:
-        table: What was measured.
-        start: The first state.
-    """
+    """Follow the switch with the largest gain until nobody gains."""
     states = [start]
     while True:
         verdict = judge(table, states[-1])
@@ -104,11 +99,7 @@ class Population:
 
 
 def population(table: PayoffTable) -> Population:
-    """Interpolate a measured game.
-
-    Args:
-        table: What was measured.
-    """
+    """Interpolate a measured game."""
     groups, strategies = range(len(table.sizes)), range(len(table.strategies))
     fields = tuple(tuple(_field(table, g, s) for s in strategies) for g in groups)
     return Population(table.sizes, len(table.strategies), table.fair_share, fields)
