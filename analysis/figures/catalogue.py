@@ -49,10 +49,10 @@ def draw_all(
     drawn = []
     with house_style(), saving_beside() as save:
         for sketch in each_step("figures", list(wanted), on_step):
-            found = sketch.made()
-            if found is None:
+            figure = sketch.draw()
+            if figure is None:
                 continue
-            save(found, folder / sketch.name, formats)
+            save(figure, folder / sketch.name, formats)
             files = {suffix: folder / f"{sketch.name}.{suffix}" for suffix in formats}
             drawn.append(DrawnFigure(**vars(sketch), paths=files))
     return drawn

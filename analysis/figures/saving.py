@@ -15,13 +15,11 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from .drawing import draw
-from .plot import Plot
 from .style import SVG_DPI
 
 AT_ONCE = 4
 """Figures that a process saves: to copy this one takes a third of the time of one figure."""
-Save = Callable[[Plot | Figure, Path, Sequence[str]], object]
+Save = Callable[[Figure, Path, Sequence[str]], object]
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
@@ -78,18 +76,18 @@ def _glyphs_only() -> Iterator[None]:
 def saving_beside() -> Iterator[Save]:
     """Yield what `save` is, but on all cores: files are whole when the block ends.
 
-    A figure that is data is drawn there, too. Its data are made here, by libraries with threads of
-    their own, which a forked process lacks; matplotlib has none. What no process could save is
-    saved here, so that its error is this process's.
+    Layout and files take several times as long as drawing a figure. That remains here, for it reads
+    the data by libraries with threads of their own, which a forked process lacks; matplotlib has
+    none. What no process could save is saved here, so that its error is this process's.
     """
-    waiting: list[Callable[[], object]] = []
+    drawn: list[Callable[[], object]] = []
     begun: deque[tuple[int | None, list[Callable[[], object]]]] = deque()
 
     def begin() -> None:
         if len(begun) == len(os.sched_getaffinity(0)):
             finish_first()
-        begun.append((_fork(waiting), list(waiting)))
-        waiting.clear()
+        begun.append((_fork(drawn), list(drawn)))
+        drawn.clear()
 
     def finish_first() -> None:
         process, saves = begun.popleft()
@@ -97,24 +95,20 @@ def saving_beside() -> Iterator[Save]:
             for each in saves:
                 each()
 
-    def save_beside(found: Plot | Figure, stem: Path, formats: Sequence[str]) -> None:
-        waiting.append(partial(_draw_and_save, found, stem, formats))
-        if len(waiting) == AT_ONCE:
+    def save_beside(figure: Figure, stem: Path, formats: Sequence[str]) -> None:
+        drawn.append(partial(save, figure, stem, formats))
+        if len(drawn) == AT_ONCE:
             begin()
 
     try:
         yield save_beside
-        if waiting:
+        if drawn:
             begin()
         while begun:
             finish_first()
     finally:
         for process, _ in begun:
             _succeeded(process)
-
-
-def _draw_and_save(found: Plot | Figure, stem: Path, formats: Sequence[str]) -> None:
-    save(draw(found) if isinstance(found, Plot) else found, stem, formats)
 
 
 def _fork(saves: Sequence[Callable[[], object]]) -> int | None:
