@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
@@ -16,7 +15,8 @@ from ..metrics.mixes import goodput_gain
 from ..results.decision_tree import FEATURES, Decision, decide
 from ..results.sweep import pure_cell
 from ..text import NONE, conditions_text, duration_text, rate_text
-from .style import INK, MUTED, WIDE, colour_of
+from .cells import draw_cells
+from .style import WIDE, colour_of
 
 Value = Callable[[RunMeasures, Setting], float | None]
 
@@ -101,14 +101,13 @@ def _panels(
     figure = Figure(figsize=(width, 1.5 + 0.42 * len(rtts)), layout="constrained")
     axes = figure.subplots(1, len(grids), squeeze=False, sharey=True)[0]
     for ax, grid, panel in zip(axes, grids, panels, strict=True):
-        image = ax.imshow(grid, cmap="RdBu_r" if signed else "YlOrRd", vmin=low, vmax=high,
-                          aspect="auto", origin="lower")  # fmt: skip
-        ax.grid(visible=False)
+        texts = [[(_number(value), "") for value in row] for row in grid]
+        image = draw_cells(ax, grid, texts, 7, cmap="RdBu_r" if signed else "YlOrRd", vmin=low,
+                           vmax=high, origin="lower")  # fmt: skip
         ax.set_title(panel)
         ax.set_xticks(range(len(rates)), [rate_text(r).split()[0] + _unit(r) for r in rates],
                       rotation=60)  # fmt: skip
         ax.set_yticks(range(len(rtts)), [duration_text(r) for r in rtts])
-        _write_values(ax, grid, high)
     axes[0].set_ylabel("base RTT")
     figure.supxlabel("rate (bit/s)", fontsize=9.5)
     figure.colorbar(image, ax=list(axes), label=f"{label}, n ≥ {trials}", shrink=0.9)
@@ -119,13 +118,10 @@ def _unit(rate_bps: int) -> str:
     return "G" if rate_bps >= 10**9 else "M" if rate_bps >= 10**6 else "k"
 
 
-def _write_values(ax: Axes, grid: NDArray[np.float64], high: float) -> None:
-    for (row, column), value in np.ndenumerate(grid):
-        known = np.isfinite(value)
-        text = f"{value:.0f}" if abs(value) >= 10 or not known else f"{value:.1f}"
-        dark = known and abs(value) > 0.6 * high
-        ax.text(column, row, text if known else NONE, ha="center", va="center", fontsize=7,
-                color="white" if dark else INK if known else MUTED)  # fmt: skip
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return NONE
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.1f}"
 
 
 def draw_decision_tree(measures: RunMeasures) -> Figure | None:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ..nash.dynamics import Population, best_response_path, free_shares, population, trajectory
+from ..nash.dynamics import Population, best_response_path, free_shares, population, trajectories
 from ..nash.equilibria import gain_of
 from ..nash.game import PayoffTable, deviations
 from ..nash.of_run import SettingEquilibria
@@ -95,8 +95,7 @@ def _gains(table: PayoffTable, gains: dict[int, float]) -> Iterator[Item]:
 def _growth(flows: int, game: Population) -> Iterator[Item]:
     """Shares over time, time running down, below the gains that drive them."""
     time = np.linspace(0.0, LONG, STEPS)
-    for start in np.linspace(0.04, 0.96, 9):
-        path = trajectory(game, [start], LONG, STEPS)
+    for path in trajectories(game, [[start] for start in np.linspace(0.04, 0.96, 9)], LONG, STEPS):
         yield Line(flows * path[:, 0], time, color=MUTED, linewidth=1.1)
 
 
@@ -105,8 +104,7 @@ def _draw_plane(equilibria: SettingEquilibria, game: Population) -> Figure:
     figure, ax = new_figure(WIDE * 0.8, 4.8)
     place = _triangle if len(table.sizes) == 1 else _square
     _draw_field(ax, game, place)
-    for start in _corner_starts(game):
-        path = trajectory(game, start, LONG, STEPS)
+    for path in trajectories(game, _corner_starts(game), LONG, STEPS):
         points = np.array([place(free) for free in path])
         ax.plot(points[:, 0], points[:, 1], color=MUTED, linewidth=1.0, zorder=3)
     for state in _corners(table):
@@ -133,9 +131,9 @@ def _triangle(free: FloatArray) -> tuple[float, float]:
 
 def _draw_field(ax: Axes, game: Population, place: Place) -> None:
     grid = np.linspace(0.05, 0.95, 10)
-    inside = [np.array([a, b]) for a in grid for b in grid if len(game.sizes) > 1 or a + b < 0.99]
+    inside = np.array([(a, b) for a in grid for b in grid if len(game.sizes) > 1 or a + b < 0.99])
     at = np.array([place(free) for free in inside])
-    to = np.array([place(free + game.velocity(free)) for free in inside]) - at
+    to = np.array([place(free) for free in inside + game.velocity(inside)]) - at
     length = np.hypot(to[:, 0], to[:, 1])
     scale = np.where(length > 0, length, 1.0)[:, None]
     way = to / scale

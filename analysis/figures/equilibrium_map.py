@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from nashbed.controlplane.contract.trial import Setting
@@ -15,15 +14,13 @@ from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import buffer_text
+from .cells import draw_cells
 from .plot import UNSETTLED
-from .style import INK, MUTED, WIDE, new_figure, share_colours
+from .style import WIDE, new_figure, share_colours
 
 ROW_HEIGHT, MARGIN = 0.56, 1.35
-NOT_KNOWN = "#eef0f2"
 OPEN = "////"
 """Hatch of a cell whose interval reaches from one end of the line to the other."""
-LIGHT, DARK = 0.22, 0.78
-"""Shares outside of which a cell is so dark that its text is white."""
 
 
 def draw_equilibrium_map(
@@ -38,32 +35,35 @@ def draw_equilibrium_map(
     """
     if len(measures.strategies) != 2 or len(measures.group_names) > 1:
         return None
-    cells = {s.label: _Cell(equilibria[s.label]) for s in settings}
+    cells = {(s.queue_text, s.buffer_bytes): _Cell(equilibria[s.label]) for s in settings}
     if sum(bool(cell.text) for cell in cells.values()) < 2:
         return None
-    rows = list(dict.fromkeys(s.queue_text for s in settings))
-    columns = sorted({s.buffer_bytes for s in settings})
+    rows = list(dict.fromkeys(row for row, _ in cells))
+    columns = sorted({column for _, column in cells})
+    grid = [[cells.get((row, column)) for column in columns] for row in rows]
     figure, ax = new_figure(WIDE, MARGIN + ROW_HEIGHT * len(rows))
     colours = share_colours(measures.strategies[1], measures.strategies[0])
-    for setting in settings:
-        place = columns.index(setting.buffer_bytes), rows.index(setting.queue_text)
-        cells[setting.label].draw(ax, place, colours)
+    shares = np.array([[cell.share if cell else np.nan for cell in row] for row in grid])
+    texts = [[cell.texts if cell else ("", "") for cell in row] for row in grid]
+    draw_cells(ax, shares, texts, cmap=colours, vmin=0, vmax=1)
+    for row, column in np.ndindex(shares.shape):
+        if (cell := grid[row][column]) is not None and cell.is_open:
+            place = column - 0.48, row - 0.46
+            ax.add_patch(Rectangle(place, 0.96, 0.92, fill=False, edgecolor="white", linewidth=0,
+                                   hatch=OPEN))  # fmt: skip
     titles = {
         s.buffer_bytes: buffer_text(s, measures.applied_buffer(s)) for s in reversed(settings)
     }
-    ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), xlabel="buffer")
+    ax.set_xlabel("buffer")
     ax.set_xticks(range(len(columns)), [titles[size] for size in columns])
     ax.set_yticks(range(len(rows)), rows)
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
     first, total = measures.strategies[0], sum(measures.group_sizes)
     ax.set_title(f"{first} flows where nobody gains by switching, of {total}", loc="left")
     return figure
 
 
 class _Cell:
-    """What is written into the cell of a setting, and its colour."""
+    """What is written into the cell of a setting, and the share that colours it."""
 
     def __init__(self, found: SettingEquilibria) -> None:
         self.total = found.flows
@@ -85,27 +85,18 @@ class _Cell:
         texts = [f"{low:.2g} to {high:.2g}" for low, high in self.intervals if low < high]
         return ", ".join(texts) or ("sure" if self.intervals else "")
 
-    def draw(self, ax: Axes, place: tuple[int, int], colours: Colormap) -> None:
-        """Draw it at a column and a row."""
-        share = float(np.mean(self.places)) / self.total if self.places else None
-        face = NOT_KNOWN if share is None or self.is_open else colours(share)
-        column, row = place
-        hatch = OPEN if self.is_open else None
-        ax.add_patch(
-            Rectangle(
-                (column - 0.48, row - 0.46), 0.96, 0.92,
-                facecolor=face, edgecolor="white", linewidth=0, hatch=hatch,
-            )
-        )  # fmt: skip
-        dark = face != NOT_KNOWN and share is not None and not LIGHT <= share <= DARK
-        ink = "white" if dark else INK
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What is written into it, and what below that."""
         mark = UNSETTLED if self.unsettled and self.text else ""
-        ax.text(column, row - (0.1 if self.between else 0), (self.text or "not known") + mark,
-                ha="center", va="center", fontsize=9.5 if self.text else 7.5,
-                color=ink if self.text else MUTED)  # fmt: skip
-        if self.between:
-            ax.text(column, row + 0.25, self.between, ha="center", va="center", fontsize=6.5,
-                    color=ink)  # fmt: skip
+        return (self.text or "not known") + mark, self.between
+
+    @property
+    def share(self) -> float:
+        """Share of the flows that run the first strategy; NaN: any may, or none is known."""
+        if self.is_open or not self.places:
+            return math.nan
+        return float(np.mean(self.places)) / self.total
 
 
 def _intervals(found: SettingEquilibria) -> list[tuple[float, float]]:

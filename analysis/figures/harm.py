@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..measures import RunMeasures
 from ..metrics import metric_named
 from ..results.harm import Harm
 from .plot import Axis, Bars, Item, Note, Panel, Plot, Rule
-from .style import INK, NARROW, WIDE, colour_of
+from .style import INK, NARROW, WIDE, bar_of
 
 WIDTH = 0.8
 """Of all bars of a metric together."""
@@ -29,7 +30,7 @@ def harm_plot(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
         aside = (index - (len(others) - 1) / 2) * WIDTH / len(others)
         mine = [each for each in found if each.by == by]
         places = [metrics.index(each.metric) + aside for each in mine]
-        items += _bars(mine, places, WIDTH / len(others), colour_of(by, measures.strategies))
+        items += _bars(mine, places, WIDTH / len(others), bar_of(by, measures.strategies))
     items.append(Rule(0.0, color=INK, linewidth=0.9, zorder=4))
     ends = [each.harm.mean - (each.harm.half_width or 0.0) for each in found]
     x = Axis(ticks={place: _name(metric) for place, metric in enumerate(metrics)}, grid=False)
@@ -38,14 +39,16 @@ def harm_plot(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
     return Plot([Panel(items, x, y)], (width, 3.8), columns=4)
 
 
-def _bars(mine: Sequence[Harm], places: list[float], width: float, colour: str) -> Iterator[Item]:
-    """A bar for each metric, of the harm by one strategy; hatched if it is the victim's own."""
+def _bars(
+    mine: Sequence[Harm], places: list[float], width: float, look: dict[str, Any]
+) -> Iterator[Item]:
+    """A bar for each metric, of the harm by one strategy."""
     by, own = mine[0].by, mine[0].by == mine[0].victim
     heights = [each.harm.mean for each in mine]
     half = [each.harm.half_width or 0.0 for each in mine]
     yield Bars(places, np.maximum(heights, LEAST), half if any(half) else None,
-               f"{by} (its own kind)" if own else by, width=0.92 * width, color=colour,
-               error_kw={"elinewidth": 1.0, "capsize": 2.0}, hatch="//" if own else None,
+               f"{by} (its own kind)" if own else by, width=0.92 * width, **look,
+               error_kw={"elinewidth": 1.0, "capsize": 2.0},
                edgecolor="white", linewidth=0.5, zorder=3)  # fmt: skip
     for x, height in zip(places, heights, strict=True):
         if height < LEAST:

@@ -23,13 +23,13 @@ from ..sharing.of_run import MixSharing, RunSharing
 from ..sharing.of_trial import TrialSharing, applied_queues
 from ..state import State
 from ..text import size_text, trials_text
+from .cells import draw_cells
 from .plot import Axis, Item, Line, Note, Panel, Plot, Rule, Stack, means, through
 from .queue_over_time import MAX_BINS, MIN_BIN_NS
 from .style import DASHED, INK, MUTED, NARROW, QUEUE_COLOURS, WIDE, new_figure
 
 MAX_FLOWS = 60
 """Most flows that the heat map of blame shows one by one."""
-NO_DROPS = "#eef0f2"
 BESIDE = 0.07
 """How far the smallest burst with loss stands beside the largest without."""
 
@@ -130,10 +130,7 @@ def draw_blame(sharing: TrialSharing) -> Figure | None:
     else:
         cells, of_row = among, np.arange(classes)
     figure, ax = new_figure(NARROW, 4.4)
-    ax.set_facecolor(NO_DROPS)
-    image = ax.imshow(100 * blame_shares(cells), cmap="Blues", vmin=0, aspect="auto",
-                      interpolation="nearest")  # fmt: skip
-    ax.grid(visible=False)
+    image = draw_cells(ax, 100 * blame_shares(cells), cmap="Blues", vmin=0)
     edges = np.searchsorted(of_row, np.arange(classes + 1)) - 0.5
     for edge in edges[1:-1]:
         ax.axhline(edge, color="white", linewidth=2.0)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 
@@ -17,6 +15,7 @@ from ..nash.pairs import PairEquilibria, ranking
 from ..results.sweep import SweepSeries, place_of
 from ..text import shown
 from .axes import SPARSE, axis_of, fair_share, flows_axis, swept
+from .cells import draw_cells
 from .plot import Axis, Item, Line, Means, Panel, Plot, means
 from .style import INK, MUTED, WIDE, colour_of, marker_of, new_figure
 
@@ -24,8 +23,6 @@ METRIC = "per_flow_throughput"
 ASIDE = 0.012
 """How far the CCAs stand apart on the axis, as a share of the place: they often coincide."""
 LEAST_STRATEGIES = 3
-LIGHT, DARK = 0.28, 0.72
-"""Shares outside of which the cell is so dark that its text is white."""
 
 
 def pair_lines_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
@@ -144,23 +141,20 @@ def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
     if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
         return None
     figure, ax = new_figure(WIDE, 0.62 * len(names) + 1.6)
-    shares = _matrix(pairs, names)
-    colours = mpl.colormaps["RdBu"].with_extremes(bad="#eef0f2")
-    ax.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")
+    cells = [[_settled(pairs, name, other) for other in names] for name in names]
+    means = [[sum(at) / len(at) if at else np.nan for at, _ in row] for row in cells]
+    texts = [[_texts(*cell) for cell in row] for row in cells]
+    for place in range(len(names)):
+        texts[place][place] = "", ""
+    draw_cells(ax, np.array(means), texts, cmap="RdBu", vmin=0, vmax=1)
     for row, name in enumerate(names):
-        for column, other in enumerate(names):
-            if name != other:
-                at, span = _settled(pairs, name, other)
-                _write(ax, (column, row), at, shares[row, column], span)
         score = scores[name]
         ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
                 va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
     ax.text(len(names) - 0.35, -0.75, "mean", va="center", ha="left", color=MUTED)
     ax.set_xticks(range(len(names)), [name.replace("_", "_\n") for name in names])
     ax.set_yticks(range(len(names)), names)
-    ax.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
     ax.set_ylabel("share of the flows that run")
     ax.set_xlabel("at the equilibrium against (at the top)")
     return figure
@@ -179,32 +173,9 @@ def _settled(
     return [], None
 
 
-def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.MaskedArray:
-    """Mean shares, shape (S, S); NaN on the diagonal and where none is known."""
-    values = np.full((len(names), len(names)), np.nan)
-    for row, name in enumerate(names):
-        for column, other in enumerate(names):
-            shares, _ = _settled(pairs, name, other)
-            if shares:
-                values[row, column] = sum(shares) / len(shares)
-    return np.ma.masked_invalid(values)
-
-
-def _write(
-    ax: Axes,
-    place: tuple[int, int],
-    shares: Sequence[float],
-    mean: float,
-    span: tuple[float, float] | None,
-) -> None:
+def _texts(shares: Sequence[float], span: tuple[float, float] | None) -> tuple[str, str]:
     text = " or ".join(f"{share:.0%}" for share in shares) or "not known"
-    dark = bool(shares) and not LIGHT <= mean <= DARK
-    colour = "white" if dark else INK
-    column, row = place
-    ax.text(column, row - 0.1, text, ha="center", va="center", color=colour,
-            fontsize=9.5 if len(shares) == 1 else 7.5)  # fmt: skip
-    if span is not None:
-        low, high = (round(100 * share) for share in span)
-        between = f"{low} to {high}" if low < high else "sure"
-        ax.text(column, row + 0.24, between, ha="center", va="center", color=colour,
-                fontsize=6.5)  # fmt: skip
+    if span is None:
+        return text, ""
+    low, high = (round(100 * share) for share in span)
+    return text, f"{low} to {high}" if low < high else "sure"

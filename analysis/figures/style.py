@@ -39,6 +39,7 @@ QUEUE_COLOURS = (
     "#88CCEE", "#CC6677", "#DDCC77", "#117733", "#332288", "#AA4499", "#44AA99", "#999933",
 )  # fmt: skip
 """One for each of several queues (P. Tol's muted colours): lighter than those of CCAs."""
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<", ">", "p")
 
 STYLE: dict[Any, Any] = {
@@ -114,6 +115,12 @@ def colour_of(strategy: str, strategies: Sequence[str]) -> str:
 def marker_of(strategy: str, strategies: Sequence[str]) -> str:
     """The marker of a CCA: figures can be read without colour."""
     return MARKERS[list(strategies).index(strategy) % len(MARKERS)]
+
+
+def bar_of(strategy: str, strategies: Sequence[str]) -> dict[str, Any]:
+    """The look of a CCA's bars: hatches tell them apart without colour."""
+    hatch = HATCHES[list(strategies).index(strategy) % len(HATCHES)]
+    return {"color": colour_of(strategy, strategies), "hatch": hatch}
 
 
 def trace_of(strategy: str, strategies: Sequence[str]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
             "How much worse a metric of the victim is beside flows of each strategy than alone: 0, "
             "not at all; 1, all of it is gone, or is the others' doing; below 0, better. Ware et "
             "al. (HotNets 2019) ask of a new algorithm to do no more harm than what is deployed: "
-            "the victim's own kind (hatched), CUBIC, Reno. Bars: 95 % interval over repetitions, "
+            "the victim's own kind, CUBIC, Reno. Bars: 95 % interval over repetitions, "
             "if there are any.",
             partial(harm_plot, measures, mine), suffix=label,
         )  # fmt: skip

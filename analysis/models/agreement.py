@@ -83,11 +83,7 @@ class EquilibriaTableAnswer(JsonAnswer):
 def agreement_by_source(
     rows: Iterable[EquilibriumRow], published: Sequence[PublishedEquilibrium]
 ) -> list[Agreement]:
-    """Hold every source against the published equilibria, in the order of the rows.
-
-    Args:
-        rows: Rows of equilibria.
-    """
+    """Hold every source against the published equilibria, in the order of the rows."""
     by_origin: dict[Origin, list[EquilibriumRow]] = {}
     for row in rows:
         by_origin.setdefault(row.origin, []).append(row)

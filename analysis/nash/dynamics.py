@@ -24,8 +24,9 @@ from .game import PayoffTable
 
 End = Literal["equilibrium", "cycle", "not measured"]
 FloatArray = NDArray[np.float64]
-Field = Callable[[FloatArray], float]
-"""Utility at the free shares: those of all strategies but the first, group by group."""
+Field = Callable[[FloatArray], FloatArray]
+"""Utility, shape (N,), at N places of free shares (N, G (S - 1)): those of all strategies but the
+first, group by group."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,7 @@ class Path:
 
 
 def best_response_path(table: PayoffTable, start: State) -> Path:
-    """Follow the switch with the largest gain until nobody gains.
-
-    Args:
-        table: What was measured.
-        start: The first state.
-    """
+    """Follow the switch with the largest gain until nobody gains."""
     states = [start]
     while True:
         verdict = judge(table, states[-1])
@@ -81,34 +77,29 @@ class Population:
         """Number of free shares, G (S - 1)."""
         return len(self.sizes) * (self.strategies - 1)
 
-    def shares(self, free: FloatArray) -> FloatArray:
-        """All shares from the free ones, shape (G, S)."""
-        later = free.reshape(len(self.sizes), self.strategies - 1)
-        return np.column_stack([1 - later.sum(axis=1), later])
-
-    def utilities(self, free: FloatArray) -> FloatArray:
-        """Utility of each strategy in each group, shape (G, S); NaN where there is none."""
-        rows = [[np.nan if f is None else f(free) for f in row] for row in self.fields]
-        return np.array(rows, dtype=float)
-
     def velocity(self, free: FloatArray) -> FloatArray:
-        """d(free shares)/dt = x (U - mean U) / fair share, shape (G (S - 1),).
+        """d(free shares)/dt = x (U - mean U) / fair share at N places, shape (N, G (S - 1)).
 
         Source: Taylor, Jonker, Mathematical Biosciences 40 (1978).
         """
-        shares = np.clip(self.shares(np.clip(free, 0.0, 1.0)), 0.0, 1.0)
+        free = np.clip(free, 0.0, 1.0)
+        later = free.reshape(len(free), len(self.sizes), self.strategies - 1)
+        first = 1 - later.sum(axis=2, keepdims=True)
+        shares = np.clip(np.concatenate([first, later], axis=2), 0.0, 1.0)
         utilities = np.nan_to_num(self.utilities(free))
-        mean = (shares * utilities).sum(axis=1, keepdims=True)
+        mean = (shares * utilities).sum(axis=2, keepdims=True)
         moving = shares * (utilities - mean) / self.fair_share
-        return np.asarray(moving[:, 1:].ravel(), dtype=float)
+        return np.asarray(moving[:, :, 1:].reshape(free.shape), dtype=float)
+
+    def utilities(self, free: FloatArray) -> FloatArray:
+        """Utility of each strategy in each group, shape (N, G, S); NaN where there is none."""
+        none = np.full(len(free), np.nan)
+        rows = [[none if f is None else f(free) for f in row] for row in self.fields]
+        return np.moveaxis(np.array(rows, dtype=float), 2, 0)
 
 
 def population(table: PayoffTable) -> Population:
-    """Interpolate a measured game.
-
-    Args:
-        table: What was measured.
-    """
+    """Interpolate a measured game."""
     groups, strategies = range(len(table.sizes)), range(len(table.strategies))
     fields = tuple(tuple(_field(table, g, s) for s in strategies) for g in groups)
     return Population(table.sizes, len(table.strategies), table.fair_share, fields)
@@ -131,42 +122,48 @@ def _field(table: PayoffTable, group: int, strategy: int) -> Field | None:
 def _along(places: FloatArray, values: FloatArray) -> Field:
     order = np.argsort(places)
     x, y = places[order], values[order]
-    return lambda free: float(np.interp(free[0], x, y))
+    return lambda free: np.interp(free[:, 0], x, y)
 
 
 def _between(points: FloatArray, values: FloatArray) -> Field:
     """Linear inside what was measured, the nearest mix outside."""
     nearest = NearestNDInterpolator(points, values)
+
+    def outside(free: FloatArray) -> FloatArray:
+        return np.asarray(nearest(free), dtype=float)
+
     try:
         inside = LinearNDInterpolator(points, values)
     except (QhullError, ValueError):  # too few mixes, or all on one line
-        return lambda free: float(np.ravel(nearest(free))[0])
+        return outside
 
-    def field(free: FloatArray) -> float:
-        value = float(np.ravel(inside(free))[0])
-        return float(np.ravel(nearest(free))[0]) if np.isnan(value) else value
+    def field(free: FloatArray) -> FloatArray:
+        values = inside(free)
+        return np.asarray(np.where(np.isnan(values), outside(free), values), dtype=float)
 
     return field
 
 
-def trajectory(game: Population, start: Sequence[float], duration: float, steps: int) -> FloatArray:
-    """Follow the replicator dynamics.
+def trajectories(
+    game: Population, starts: Sequence[Sequence[float]], duration: float, steps: int
+) -> FloatArray:
+    """Follow the replicator dynamics from several starts at once.
 
     Args:
         game: The interpolated game.
-        start: Free shares at the beginning, shape (G (S - 1),).
+        starts: Free shares at the beginning, shape (N, G (S - 1)).
         duration: Time; in one unit a strategy that does better by a fair share grows e-fold.
         steps: Points of the answer.
 
     Returns:
-        Free shares over time, shape (steps, G (S - 1)).
+        Free shares over time, shape (N, steps, G (S - 1)).
     """
-    times = np.linspace(0.0, duration, steps)
+    begin = np.asarray(starts, dtype=float)
     solution = solve_ivp(
-        lambda _, free: game.velocity(free),
+        lambda _, free: game.velocity(free.reshape(begin.shape)).ravel(),
         (0.0, duration),
-        np.asarray(start, dtype=float),
-        t_eval=times,
+        begin.ravel(),
+        t_eval=np.linspace(0.0, duration, steps),
         max_step=duration / 50,
     )
-    return np.asarray(np.clip(solution.y.T, 0.0, 1.0), dtype=float)
+    return np.moveaxis(np.clip(solution.y, 0.0, 1.0).reshape(*begin.shape, steps), 2, 1)

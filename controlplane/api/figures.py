@@ -31,11 +31,7 @@ INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0}
 
 
 def of_run(run: Run) -> tuple[Sketch, ...]:
-    """The figures that the report of a run has: name, kind, setting, title, caption.
-
-    Args:
-        run: The run.
-    """
+    """The figures that the report of a run has: name, kind, setting, title, caption."""
     return tuple(run.figures.values())
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+<<<<<<< HEAD
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 from nashbed.analysis.figures.equilibrium_map import NOT_KNOWN, draw_equilibrium_map
+=======
+from nashbed.analysis.figures.equilibrium_map import draw_equilibrium_map
+from nashbed.analysis.figures.run_figures import _discipline_sketches
+>>>>>>> jd
 from nashbed.analysis.figures.style import share_colours
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -64,10 +70,9 @@ def test_cells() -> None:
 def test_the_colour_is_of_the_share_that_runs_the_first() -> None:
     figure = drawn(measures())
     assert figure is not None
-    faces = [p.get_facecolor() for p in figure.axes[0].patches if isinstance(p, Rectangle)]
-    expected = share_colours("bbr", "cubic")(0.0)
-    assert expected in faces
-    assert to_rgb(NOT_KNOWN) not in [face[:3] for face in faces]
+    (image,) = figure.axes[0].images
+    assert np.asarray(image.get_array()) == pytest.approx(np.array([[0.6, 0.2], [0, 0]]), abs=0.03)
+    assert image.to_rgba(0.0) == share_colours("bbr", "cubic")(0.0)
 
 
 def test_where_nobody_can_be_told_from_an_equilibrium_any_mix_is_one() -> None:

@@ -28,6 +28,15 @@ WHITE_XYZ = TO_XYZ.sum(axis=1)
 LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CCAS)
 
 
+def test_colours_and_markers_tell_ccas_apart() -> None:
+    names = ("cubic", "bbr", "mine", "yours")
+    assert style.colour_of("cubic", names) == style.colour_of("cubic", ("bbr", "cubic"))
+    assert len({style.colour_of(name, names) for name in names}) == 4
+    assert len({style.marker_of(name, names) for name in names}) == 4
+    assert len({style.bar_of(name, names)["hatch"] for name in names}) == 4
+    assert style.colour_of("unknown", names) == style.MUTED
+
+
 # Machado, Oliveira and Fernandes 2009, severity 1: what linear RGB becomes.
 
 

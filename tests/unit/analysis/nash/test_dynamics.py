@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.nash.dynamics import best_response_path, free_shares, population, trajectory
+from nashbed.analysis.nash.dynamics import (
+    best_response_path,
+    free_shares,
+    population,
+    trajectories,
+)
 from nashbed.analysis.nash.game import two_strategy_table
 from tests.unit.analysis.made_games import GAME, NAN, table_of
 
@@ -40,13 +45,13 @@ def test_replicator_by_hand() -> None:
     # a: 2 at x = 0, 1 at x = 1/2; b: 3 at x = 1/2, 0 at x = 1, both held constant beyond.
     # At x = 3/4: U_a = 1 (beyond), U_b = 1.5: dx/dt = 3/4 x 1/4 x 0.5 = 0.09375.
     game = population(two_strategy_table({0: (2, NAN), 1: (1, 3), 2: (NAN, 0)}, 2, ("a", "b"), 1.0))
-    assert game.utilities(np.array([0.75])).ravel() == pytest.approx([1.0, 1.5])
-    assert game.velocity(np.array([0.75])) == pytest.approx([0.09375])
+    assert game.utilities(np.array([[0.75]])).ravel() == pytest.approx([1.0, 1.5])
+    assert game.velocity(np.array([[0.75]])) == pytest.approx(np.array([[0.09375]]))
     # It rests where U_b = 3 - 6 (x - 1/2) is 1: x = 5/6, from both sides.
-    for start in (0.05, 0.5, 0.99):
-        assert trajectory(game, [start], 60.0, 50)[-1, 0] == pytest.approx(5 / 6, abs=1e-3)
     # What is gone does not come back.
-    assert trajectory(game, [0.0], 10.0, 5)[-1, 0] == 0.0
+    ends = trajectories(game, [[0.05], [0.5], [0.99], [0.0]], 60.0, 50)[:, -1, 0]
+    assert ends == pytest.approx([5 / 6, 5 / 6, 5 / 6, 0.0], abs=1e-3)
+    assert ends[3] == 0.0
 
 
 def test_replicator_of_two_groups() -> None:
@@ -56,11 +61,11 @@ def test_replicator_of_two_groups() -> None:
 
     game = population(table_of((4, 4), 2, payoff))
     assert game.dimensions == 2
-    end = trajectory(game, [0.1, 0.9], 40.0, 20)[-1]
+    end = trajectories(game, [[0.1, 0.9]], 40.0, 20)[0, -1]
     assert end == pytest.approx([0.5, 0.5], abs=0.02)
     assert free_shares(((3, 1), (0, 4))) == pytest.approx([0.25, 1.0])
 
 
 def test_three_strategies_end_on_the_best() -> None:
     game = population(table_of((4,), 3, lambda s: [[1.0, 2.0, 3.0]]))
-    assert trajectory(game, [0.3, 0.1], 40.0, 20)[-1] == pytest.approx([0, 1], abs=1e-3)
+    assert trajectories(game, [[0.3, 0.1]], 40.0, 20)[0, -1] == pytest.approx([0, 1], abs=1e-3)

@@ -129,6 +129,8 @@ def test_on_paper_nothing_is_cut(repeated: Path) -> None:
     assert re.search(r"figure, tr[^{]*\{ break-inside: avoid; \}", printed)
     assert re.search(r"\.scroll \{ max-height: none; overflow: visible; [^}]*\}", printed)
     assert "#validity { page: across; }" in printed  # a column for each gate
+    # Paper has what its reader opened, and how to read the first picture.
+    assert re.findall(r"(\S*)::details-content", printed) == ["details.how"]
     assert "section { break-inside" not in page.read_text()  # one is longer than a sheet
 
 
