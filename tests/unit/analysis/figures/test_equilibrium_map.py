@@ -6,14 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-<<<<<<< HEAD
-from matplotlib.colors import to_rgb
-from matplotlib.patches import Rectangle
-from nashbed.analysis.figures.equilibrium_map import NOT_KNOWN, draw_equilibrium_map
-=======
 from nashbed.analysis.figures.equilibrium_map import draw_equilibrium_map
-from nashbed.analysis.figures.run_figures import _discipline_sketches
->>>>>>> jd
 from nashbed.analysis.figures.style import share_colours
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
