@@ -1,69 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "udp_socket.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "common/clock.h"
+#include "common/udp.h"
 
-/* Of received datagrams: a reader that is held up for a while loses none. */
 #define BUFFER_BYTES (16 << 20)
 #define BATCH 32
 #define CLOCK_READINGS 8
 
-static int
-fail(int fd, const char *step, const struct sockaddr_in *address, struct failure *failure)
-{
-	int error = errno;
-	char text[INET_ADDRSTRLEN];
-
-	inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text));
-	if (fd >= 0)
-		close(fd);
-	return failure_set(failure, EXIT_STATUS_HOST, "UDP %s:%u: cannot %s: %s%s", text,
-			   ntohs(address->sin_port), step, strerror(error),
-			   error == EADDRNOTAVAIL ? "; no interface here has this address" : "");
-}
-
-static int
-open_bound(const struct sockaddr_in *address, struct failure *failure)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	const int bytes = BUFFER_BYTES;
-
-	if (fd < 0)
-		return fail(fd, "open a socket", address, failure);
-	/* Larger buffers need a right; without it the usual ones are used, and a loss is seen. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0)
-		return fail(fd, "bind it", address, failure);
-	return fd;
-}
-
 int
 udp_socket_open(const struct flow_config *flow, struct failure *failure)
 {
-	int fd = open_bound(&flow->source, failure);
+	int fd = udp_open(&flow->source, SOCK_NONBLOCK, BUFFER_BYTES, failure);
 
-	if (fd >= 0 &&
-	    connect(fd, (const struct sockaddr *)&flow->destination, sizeof(flow->destination)) < 0)
-		return fail(fd, "connect to it", &flow->destination, failure);
-	return fd;
+	return fd < 0 ? fd : udp_connect(fd, &flow->destination, failure);
 }
 
 int
 udp_socket_listen(const struct sockaddr_in *address, struct failure *failure)
 {
-	int fd = open_bound(address, failure);
-	const int on = 1;
+	int fd = udp_open(address, SOCK_NONBLOCK, BUFFER_BYTES, failure);
 
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
-		return fail(fd, "have arrivals stamped", address, failure);
-	return fd;
+	return fd < 0 ? fd : udp_stamp(fd, address, failure);
 }
 
 static int64_t
@@ -101,20 +59,6 @@ struct slot {
 	char control[CMSG_SPACE(sizeof(struct timespec))];
 };
 
-static int64_t
-stamp_of(struct msghdr *header)
-{
-	struct timespec stamp;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPNS)
-			continue;
-		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
-		return stamp.tv_sec * SECOND_NS + stamp.tv_nsec;
-	}
-	return 0;
-}
-
 int
 udp_socket_receive(int fd, int64_t shift_ns, struct datagram *datagrams, int most)
 {
@@ -137,7 +81,7 @@ udp_socket_receive(int fd, int64_t shift_ns, struct datagram *datagrams, int mos
 	n = recvmmsg(fd, headers, (unsigned int)n, MSG_DONTWAIT | MSG_TRUNC, NULL);
 	for (int i = 0; i < n; i++) {
 		datagrams[i].bytes = headers[i].msg_len;
-		datagrams[i].arrived_ns = stamp_of(&headers[i].msg_hdr) + shift_ns;
+		datagrams[i].arrived_ns = udp_arrival_ns(&headers[i].msg_hdr) + shift_ns;
 		datagrams[i].header = datagram_decode(slots[i].bytes);
 	}
 	return n;

@@ -1,56 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/clock.h"
+#include "common/udp.h"
 #include "datagrams.h"
 
 #define BATCH 64
-/* Of received datagrams: a reader that is held up for a second loses none. */
 #define BUFFER_BYTES (128 << 20)
-
-static int
-fail(int fd, const char *step, const struct sockaddr_in *address, struct failure *failure)
-{
-	int error = errno;
-	char text[INET_ADDRSTRLEN];
-
-	inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text));
-	if (fd >= 0)
-		close(fd);
-	return failure_set(failure, EXIT_STATUS_HOST, "%s:%u: %s: %s", text,
-			   ntohs(address->sin_port), step, strerror(error));
-}
-
-/* The larger buffers need a right; without it the usual ones are used, and a loss is counted. */
-static int
-set_options(int fd)
-{
-	int bytes = BUFFER_BYTES;
-	int on = 1;
-
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
-	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-}
 
 int
 datagrams_open(const struct socket_config *config, struct failure *failure)
 {
-	const struct sockaddr *local = (const struct sockaddr *)&config->local;
-	const struct sockaddr *remote = (const struct sockaddr *)&config->remote;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = udp_open(&config->local, 0, BUFFER_BYTES, failure);
 
-	if (fd < 0 || set_options(fd) < 0)
-		return fail(fd, "socket", &config->local, failure);
-	if (bind(fd, local, sizeof(config->local)) < 0)
-		return fail(fd, "bind", &config->local, failure);
-	if (config->remote.sin_port != 0 && connect(fd, remote, sizeof(config->remote)) < 0)
-		return fail(fd, "connect", &config->remote, failure);
-	return fd;
+	if (fd >= 0)
+		fd = udp_stamp(fd, &config->local, failure);
+	if (fd < 0 || config->remote.sin_port == 0)
+		return fd;
+	return udp_connect(fd, &config->remote, failure);
 }
 
 struct slot {
@@ -68,20 +36,6 @@ realtime_to_monotonic_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &real);
 	return clock_now_ns() - (real.tv_sec * SECOND_NS + real.tv_nsec);
-}
-
-static int64_t
-stamp_of(struct msghdr *header)
-{
-	struct timespec stamp;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPNS)
-			continue;
-		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
-		return stamp.tv_sec * SECOND_NS + stamp.tv_nsec;
-	}
-	return 0;
 }
 
 static void
@@ -105,7 +59,7 @@ hand_over(struct slot *slot, struct mmsghdr *header, size_t socket, int64_t shif
 {
 	struct datagram datagram = {
 		.socket = socket,
-		.received_ns = stamp_of(&header->msg_hdr) + shift_ns,
+		.received_ns = udp_arrival_ns(&header->msg_hdr) + shift_ns,
 		.bytes = header->msg_len,
 		.source = slot->source,
 		.message = slot->message,

@@ -199,4 +199,4 @@ def test_an_address_that_is_not_ours_is_a_host_error(start: Start, tmp_path: Pat
     process = start({"role": "reflector", "out": str(tmp_path), "sockets": sockets})
     told = event(process)
     assert process.wait(5) == told["exit"] == 4
-    assert "192.0.2.1:5001: bind" in told["error"]
+    assert "192.0.2.1:5001: cannot bind" in told["error"]

@@ -90,8 +90,7 @@ run_impair(struct loop *loop, void *argument)
 {
 	const struct impair_request *r = argument;
 
-	return delays_impair(loop->dp->role->delays(loop), r->way == WAY_FORWARD, r->lane, r->group,
-			     &r->settings);
+	return delays_impair(loop->delays, r->way == WAY_FORWARD, r->lane, r->group, &r->settings);
 }
 
 static json_t *

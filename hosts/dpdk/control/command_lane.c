@@ -157,7 +157,7 @@ static const struct json_field delay_fields[] = {
 static int
 run_delay(struct loop *loop, void *argument)
 {
-	return delays_configure(loop->dp->role->delays(loop), argument);
+	return delays_configure(loop->delays, argument);
 }
 
 json_t *

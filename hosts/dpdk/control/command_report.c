@@ -83,8 +83,7 @@ run_view_lane(struct loop *loop, void *argument)
 	struct lane_stats returns;
 
 	view->state = loop->dp->lanes[view->lane];
-	delays_count(loop->dp->role->delays(loop), view->lane, &view->delay_packets,
-		     &view->random_loss_packets);
+	delays_count(loop->delays, view->lane, &view->delay_packets, &view->random_loss_packets);
 	if (loop->pipeline == NULL)
 		return 0;
 	/* What waits in the queue of the way back is as much under way. */
@@ -245,7 +244,7 @@ static void
 add_losses(struct stats_view *view, struct loop *loop)
 {
 	const struct bottleneck_drops *drops = &loop->bottleneck.drops;
-	const struct delays *delays = loop->dp->role->delays(loop);
+	const struct delays *delays = loop->delays;
 
 	view->drops.p4 += drops->p4;
 	view->drops.bad_lane += drops->bad_lane;

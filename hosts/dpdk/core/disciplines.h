@@ -5,8 +5,6 @@
 
 #include "aqm.h"
 
-#define AQM_PARAMS_MAX 32u
-
 extern const struct aqm_ops droptail_ops;
 
 /* Ended by NULL. */

@@ -60,7 +60,7 @@ open_loop(struct loop *loop, struct failure *failure)
 	loop->hold_ups.share = loop->share;
 	if (dp->role->open(loop, failure) < 0)
 		return -1;
-	dp->role->delays(loop)->share = loop->share;
+	loop->delays->share = loop->share;
 	return 0;
 }
 

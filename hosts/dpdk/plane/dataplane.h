@@ -44,7 +44,6 @@ struct role_ops {
 	void (*reset_lane)(struct loop *loop, uint32_t lane);
 	/* What is scheduled in a lane begins at t0. */
 	void (*begin_lane)(struct loop *loop, uint32_t lane, uint64_t t0_ns);
-	struct delays *(*delays)(struct loop *loop);
 };
 
 extern const struct role_ops role_bottleneck;
@@ -100,6 +99,7 @@ struct loop {
 		struct delays delays;
 		uint64_t bad_postcards; /* frames at the telemetry port that are none of a lane */
 	} hosts;			/* role hosts */
+	struct delays *delays;		/* the role's */
 	struct wire wires[N_WIRES];	/* a queue of its own at each */
 	struct hold_ups hold_ups;
 	struct loop_stats stats;

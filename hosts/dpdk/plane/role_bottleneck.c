@@ -27,6 +27,7 @@ open_bottleneck(struct loop *loop, struct failure *failure)
 	if (bottleneck_init(&loop->bottleneck, loop->pipeline, loop->dp->config.lanes,
 			    dataplane_ingress_burst, &loop->hold_ups, &sink) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+	loop->delays = &loop->bottleneck.delays;
 	loop->bottleneck.train.instant_ns = dataplane_train_instant_ns;
 	return 0;
 }
@@ -71,12 +72,6 @@ begin_lane(struct loop *loop, uint32_t lane, uint64_t t0_ns)
 	bottleneck_begin_lane(&loop->bottleneck, lane, t0_ns);
 }
 
-static struct delays *
-delays(struct loop *loop)
-{
-	return &loop->bottleneck.delays;
-}
-
 const struct role_ops role_bottleneck = {
 	.gives_back = true,
 	.open = open_bottleneck,
@@ -86,5 +81,4 @@ const struct role_ops role_bottleneck = {
 	.next_event = next_event,
 	.reset_lane = reset_lane,
 	.begin_lane = begin_lane,
-	.delays = delays,
 };

@@ -12,6 +12,7 @@
 static int
 open_hosts(struct loop *loop, struct failure *failure)
 {
+	loop->delays = &loop->hosts.delays;
 	if (delays_init(&loop->hosts.delays, loop->dp->config.lanes, &loop->hold_ups) == 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
@@ -109,12 +110,6 @@ begin_lane(struct loop *loop, uint32_t lane, uint64_t t0_ns)
 	delays_begin(&loop->hosts.delays, lane, t0_ns);
 }
 
-static struct delays *
-delays(struct loop *loop)
-{
-	return &loop->hosts.delays;
-}
-
 const struct role_ops role_hosts = {
 	.open = open_hosts,
 	.close = close_hosts,
@@ -123,5 +118,4 @@ const struct role_ops role_hosts = {
 	.next_event = next_event,
 	.reset_lane = reset_lane,
 	.begin_lane = begin_lane,
-	.delays = delays,
 };
