@@ -230,7 +230,10 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
 @pytest.mark.parametrize(
     ("swept", "problem"),
     [
-        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; did you mean 'scheduler'? write "),
+        (
+            "schedulr: [drr]",
+            "bottleneck.schedulr: there is no such key; did you mean 'scheduler'",
+        ),
         ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
         ("changes.rate: [9mbit]", "bottleneck.changes: is not there; write it, so that a part of"),
         ("changes.1.rate: [9mbit]", "bottleneck.changes: is not there; write it"),
