@@ -67,9 +67,6 @@ def _in_unit(buffer: Buffer, rate: Rate, base_rtt: Duration, limit: Limit) -> Li
 def check_link(scenario: ScenarioKeys) -> None:
     """Refuse changes and traces that make no sense.
 
-    Args:
-        scenario: The scenario.
-
     Raises:
         ValueError: One line, with the key.
     """
