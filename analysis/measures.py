@@ -80,15 +80,14 @@ class TrialMeasures:
 
     @property
     def mean_rate_bps(self) -> float:
-        """What the link could carry on average in the measured window; at most a policer's rate."""
+        """What could come to the queue and over the link on average in the measured window."""
         record = self.trial.record
         mean = float(self.rate_bps)
         if self.course is not None:
             low, high = record.window_ns
             (bits,) = self.course.capacity_bits(np.array([low, high], np.int64))
             mean = float(bits) * NS_PER_S / (high - low)
-        policer = record.applied.policer
-        return mean if policer is None else min(mean, float(policer.rate.bps))
+        return record.applied.passed_bps(mean)
 
     @property
     def rate_varies(self) -> bool:
@@ -227,11 +226,7 @@ class RunMeasures:
         return next((t.buffer_bytes for t in self._of(setting)), setting.buffer_bytes)
 
     def mean_rate(self, setting: Setting) -> float:
-        """What the link carries on average in the measured window, in bit/s.
-
-        That is the applied rate, unless it changes or a policer is before it, and the requested
-        one before any trial ran.
-        """
+        """A trial's `mean_rate_bps`; before any ran, the requested rate."""
         return next((t.mean_rate_bps for t in self._of(setting)), float(setting.rate_bps))
 
     def fair_share(self, setting: Setting) -> float:

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ..contract.errors import ConfigError, did_you_mean
+from ..contract.errors import ConfigError, did_you_mean, meant
 from ..contract.model import JsonObject
 
 Context = Mapping[str, object]
@@ -286,7 +286,10 @@ def _message(found: Finding, schema: JsonObject) -> str:
     details = found.details
     if found.kind == "extra_forbidden":
         key, allowed = str(details["loc"][-1]), _keys(schema, found)
-        hint = did_you_mean(key, allowed)
+        below = _keys_below(schema, found, allowed)
+        hint = "" if key in below else did_you_mean(key, allowed)
+        if not hint and (near := meant(key, below)):
+            hint = f"did you mean {near!r} under {below[near]!r}? "
         return f"unknown key; {hint}allowed here: {', '.join(allowed)}"
     if found.kind in _ABOUT_FORM and (forms := _forms(schema, found)):
         value, several = details["input"], f"{', '.join(forms[:-1])} or {forms[-1]}"
@@ -357,6 +360,16 @@ def _keys(schema: JsonObject, found: Finding) -> list[str]:
     """Keys that the schema allows beside the unknown one."""
     nodes = _nodes(schema, found.path[:-1], found.details["loc"])
     return list(dict.fromkeys(key for node in nodes for key in node.get("properties", {})))
+
+
+def _keys_below(schema: JsonObject, found: Finding, allowed: list[str]) -> dict[str, str]:
+    """Keys one level deeper than the unknown one -> the first allowed key that holds it."""
+    places = ((name, (*found.path[:-1], name, *item)) for name in allowed for item in ((), (0,)))
+    below: dict[str, str] = {}
+    for name, place in places:
+        for node in _nodes(schema, place, found.details["loc"]):
+            below |= dict.fromkeys(node.get("properties", {}), name) | below
+    return below
 
 
 def _forms(schema: JsonObject, found: Finding) -> list[str]:

@@ -3,7 +3,7 @@
 import difflib
 import errno
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,16 +50,18 @@ EXIT_CODES = (
 def did_you_mean(written: str, names: Iterable[str]) -> str:
     """A question after what was probably meant, with a space behind it; empty: nothing is near.
 
-    Near is what is spelled alike, has the word as a part (`base_rtt`), or its letters as initials.
+    Near is also what is spelled alike.
     """
     known = list(names)
-    near = difflib.get_close_matches(written, known, n=1) or [
-        name
-        for name in known
-        if "_" in name
-        and written in (*name.split("_"), "".join(word[:1] for word in name.split("_")))
-    ]
-    return f"did you mean {near[0]!r}? " if near else ""
+    near = next(iter(difflib.get_close_matches(written, known, n=1)), "") or meant(written, known)
+    return f"did you mean {near!r}? " if near else ""
+
+
+def meant(written: str, names: Collection[str]) -> str:
+    """The name that is the word, has it as a part (`base_rtt`), or its letters as initials."""
+    parts = {name: name.split("_") for name in names if "_" in name}
+    short = (n for n, of in parts.items() if written in (*of, "".join(each[:1] for each in of)))
+    return written if written in names else next(short, "")
 
 
 class NashbedError(Exception):

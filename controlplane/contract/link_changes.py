@@ -1,4 +1,4 @@
-"""What happens to the bottleneck's link in mid-trial: changes, traces, and a policer before it.
+"""What happens to the bottleneck's link in mid-trial: changes and traces.
 
 Times in scenarios are after the common start t0.
 """
@@ -20,12 +20,9 @@ from .model import (
     FileModel,
     InC,
     Needs,
-    Quantities,
 )
 from .shared import CONSTANTS
-from .units import Buffer, Duration, Rate, Share, Size
-
-BURST_MAX = Size(2_000_000_000)
+from .units import Buffer, Duration, Rate, Share
 
 
 class LinkChange(AliasedModel):
@@ -90,18 +87,6 @@ def _by_file(value: Any) -> Any:
 
 TraceSpec = Annotated[Trace, BeforeValidator(_by_file)]
 """A trace as it is written: a file, or `{file: x, repeat: false}`."""
-
-
-class Policer(Quantities):
-    """A token bucket in front of the queue: what finds too few tokens is dropped at once.
-
-    Attributes:
-        rate: What it passes in the long run, overhead counted.
-        burst: How many bytes it holds; it is full at the beginning.
-    """
-
-    rate: Rate
-    burst: Annotated[Size, InC(most=BURST_MAX.bytes)]
 
 
 AfterT0 = Annotated[int, Field(ge=0, le=2**61 - 1)]
@@ -171,26 +156,15 @@ class ChangingLine(QueuedLine):
     Attributes:
         changes: States of the link after t0, in the order of time; empty: it does not change.
         trace: What it carries over time, instead.
-        policer: What is in front of the queue.
     """
 
     changes: Annotated[tuple[LinkState, ...], UNTOLD, _AT_TIMES, _IF_ANY] = ()
     trace: Annotated[TraceProgram | None, UNTOLD, _AT_TIMES, _IF_ANY] = None
-    policer: Annotated[
-        Policer | None,
-        Needs(f"target {{of.target}} has no policer ({{key}}); {ELSEWHERE}"),
-        _IF_ANY,
-    ] = None
 
     @property
     def is_scheduled(self) -> bool:
         """Whether anything happens after t0."""
         return bool(self.changes) or self.trace is not None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing happens, before or after t0."""
-        return not self.is_scheduled and self.policer is None
 
     @property
     def link(self) -> Link:

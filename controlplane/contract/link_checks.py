@@ -5,7 +5,7 @@ from __future__ import annotations
 from .course import SettledDuration
 from .limit import Limit
 from .link import TraceProgram
-from .link_changes import BURST_MAX, LinkChange, LinkState
+from .link_changes import LinkChange, LinkState
 from .model import JsonObject
 from .path_changes import check_loss
 from .scenario_keys import ScenarioKeys
@@ -24,7 +24,6 @@ def link_events(scenario: ScenarioKeys, limit: Limit) -> JsonObject:
     return {
         "changes": _states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
         "trace": None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
-        "policer": bottleneck.policer,
     }
 
 
@@ -66,16 +65,12 @@ def _in_unit(buffer: Buffer, rate: Rate, base_rtt: Duration, limit: Limit) -> Li
 
 
 def check_link(scenario: ScenarioKeys) -> None:
-    """Refuse changes, traces and policers that make no sense.
-
-    Args:
-        scenario: The scenario.
+    """Refuse changes and traces that make no sense.
 
     Raises:
         ValueError: One line, with the key.
     """
     bottleneck = scenario.bottleneck
-    _check_policer(scenario)
     if bottleneck.changes == () and bottleneck.trace is None:
         return
     key = "changes" if bottleneck.changes else "trace"
@@ -164,17 +159,3 @@ def _check_limits(scenario: ScenarioKeys) -> None:
                 f"bottleneck.changes.{index}.buffer: {change.buffer} at {rate} is {size} B, less "
                 f"than one packet; write at least {PACKET_BYTES}B"
             )
-
-
-def _check_policer(scenario: ScenarioKeys) -> None:
-    policer, overhead = scenario.bottleneck.policer, scenario.bottleneck.overhead
-    if policer is None:
-        return
-    if policer.rate.bps == 0:
-        raise ValueError("bottleneck.policer.rate: must be more than 0; write e.g. 50mbit")
-    least = PACKET_BYTES + overhead.bytes
-    if not least <= policer.burst.bytes <= BURST_MAX.bytes:
-        raise ValueError(
-            f"bottleneck.policer.burst: {policer.burst} is out of range; write {least}B (one "
-            f"packet) to {BURST_MAX}"
-        )

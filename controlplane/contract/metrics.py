@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from .shared import DROP_REASONS
+
 Scope = Literal["flow", "trial"]
 """`flow`: one value for each flow; `trial`: one number."""
 
@@ -40,9 +42,8 @@ _NAMES: dict[tuple[Scope, str], str] = {
     """,
     ("trial", "1"): """
         jain_index loss_rate mark_rate retransmit_share throughput_drift utilisation
-        unfinished_transfers limit_loss_rate early_loss_rate overflow_loss_rate
-        threshold_loss_rate queue_limit_loss_rate policer_loss_rate
-    """,
+        unfinished_transfers """
+    + " ".join(f"{reason}_loss_rate" for reason in DROP_REASONS),
     ("trial", "x"): "slowdown median_slowdown p95_slowdown p99_slowdown",
 }
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .limit import Limit, ReturnLine
+from .limit import Limit, QueuedLine
 from .model import AliasedModel, ContractModel, JsonObject, Quantities
 from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, base_units, counted
@@ -300,7 +300,7 @@ class ReturnBottleneck(ContractModel):
             raise ValueError(f"buffer: {self.buffer} is too large; write at most {most}")
         return self
 
-    def line(self, overhead_bytes: int) -> ReturnLine:
+    def line(self, overhead_bytes: int) -> QueuedLine:
         """What a target is asked of it.
 
         Args:
@@ -308,7 +308,7 @@ class ReturnBottleneck(ContractModel):
         """
         unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
         limit = Limit(unit=unit, value=int(self.buffer.amount))
-        return ReturnLine(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
+        return QueuedLine(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
 
 
 def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from .errors import ConfigError
+from .errors import ConfigError, did_you_mean
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
 from .strategy import with_params
@@ -68,7 +68,10 @@ def _varied(part: Any, where: str, changes: Changes) -> Any:
     inner: dict[str, Changes] = {}
     for (first, *rest), value in changes.items():
         if first not in names:
-            raise ValueError(f"{where}.{first}: there is no such key; write {', '.join(names)}")
+            hint = did_you_mean(first, names)
+            raise ValueError(
+                f"{where}.{first}: there is no such key; {hint}write {', '.join(names)}"
+            )
         inner.setdefault(first, {})[tuple(rest)] = value
     parts = {names[k]: _varied(getattr(part, names[k]), f"{where}.{k}", inner[k]) for k in inner}
     try:

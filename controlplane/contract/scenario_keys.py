@@ -13,7 +13,7 @@ from .disciplines import DROPTAIL, DisciplineSpec
 from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
 from .limit import Admission, Arrivals
-from .link_changes import LinkChange, Policer, TraceSpec
+from .link_changes import LinkChange, TraceSpec
 from .model import AliasedModel, AsText, ContractModel, Name, Several, formerly
 from .path_changes import ReturnBottleneck
 from .queues import (
@@ -57,7 +57,6 @@ class Bottleneck(AliasedModel, Admission):
             10mbit, buffer: 4bdp}`, `{from: 80s, to: 82s, down: true}`.
         trace: A file that says what the link carries over time, from the common start on; `rate`
             is then what it has before, and what a BDP is taken with.
-        policer: A token bucket in front of the queue.
         return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
             `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
         arrive_as: What the queue admits or drops as one: `frames`, each by itself, as a switch
@@ -73,7 +72,6 @@ class Bottleneck(AliasedModel, Admission):
     shared_buffer: MemorySpec | None = formerly("memory", "shared_buffer")
     changes: tuple[LinkChange, ...] = ()
     trace: TraceSpec | None = None
-    policer: Policer | None = None
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
     arrive_as: Arrivals = formerly("arrivals", "arrive_as", "frames")
 
@@ -102,6 +100,7 @@ class Bottleneck(AliasedModel, Admission):
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
             raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
+        self.check(self.overhead)
         _check_queues(self)
         return self
 

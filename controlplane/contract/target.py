@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
-from .limit import Admission, Arrivals, LimitCounts, ReturnLine
+from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, UNTOLD, ContractModel, JsonObject, Needs, told_of
@@ -38,7 +38,7 @@ class Lane(Admission, ChangingLine):
         ),
     ] = "frames"
     back: Annotated[
-        ReturnLine | None,
+        QueuedLine | None,
         Needs(
             "bottleneck.return: target {of.target} has no queue on the way back; remove it, or "
             + ELSEWHERE,
@@ -48,6 +48,11 @@ class Lane(Admission, ChangingLine):
     ] = None
     discipline: DisciplineAsked = None
     queues: Queues | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing happens to its line or in front of its queue."""
+        return not self.is_scheduled and self.policer is None
 
     def told(self, seed: int = 0, trace_file: str = "") -> JsonObject:
         """What a data plane is told.

@@ -93,11 +93,7 @@ def new_run(
 
 
 def testbed_of(path: Path) -> Loaded[Testbed]:
-    """The testbed of an existing run.
-
-    Args:
-        path: The run directory.
-    """
+    """The testbed of an existing run."""
     open_existing(path)
     return load_testbed(path / "testbed.yaml")
 

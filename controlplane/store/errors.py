@@ -90,11 +90,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def check_links(folder: Path) -> None:
-    """Raise RunError when a file of a trial is a link to what is not seen here.
-
-    Args:
-        folder: The trial's folder.
-    """
+    """Raise RunError when a file of a trial is a link to what is not seen here."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:
         if is_unseen(path):
             raise damaged(path, f"is kept as {path.readlink()}, which is not seen here", REMEDY)

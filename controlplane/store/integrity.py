@@ -75,9 +75,6 @@ def trial_folders(run: Path) -> list[Path]:
 def check_run(run: Path) -> CheckedRun:
     """Read every file of a run that has a digest, and say which ones are damaged.
 
-    Args:
-        run: The run directory.
-
     Raises:
         RunError: It is none, or its manifest is damaged.
     """
@@ -90,11 +87,7 @@ def check_run(run: Path) -> CheckedRun:
 
 
 def damaged_files(run: Path, manifest: Manifest) -> Iterator[DamagedFile]:
-    """Read every file of a run that has a digest.
-
-    Args:
-        run: The run directory.
-    """
+    """Read every file of a run that has a digest."""
     sealed = manifest.sealed
     own = {name: digest for name, digest in sealed.items() if is_of_run(name)}
     own |= {f"testbeds/{n}.yaml": each.testbed_digest for n, each in manifest.testbeds.items()}

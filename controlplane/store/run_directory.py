@@ -163,9 +163,6 @@ def create(
 def read_failures(path: Path) -> tuple[FailedAttempt, ...]:
     """The attempts of a run that failed; none has left a document in most runs.
 
-    Args:
-        path: The run directory.
-
     Raises:
         RunError: Their document is damaged.
     """
@@ -214,11 +211,7 @@ def _check_testbed(path: Path, digest: str) -> None:
 
 
 def keep_testbed(directory: RunDirectory, name: str, text: str) -> None:
-    """Keep the file of one of several testbeds with the run.
-
-    Args:
-        text: Its file.
-    """
+    """Keep the file of one of several testbeds with the run."""
     path = directory.testbed(name)
     with disk_errors(path):
         path.parent.mkdir(exist_ok=True)

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
-from ..limit import Limit, QueuedLine
-from ..link_changes import LineState, Policer, Schedule
+from ..limit import Limit, Policer, QueuedLine
+from ..link_changes import LineState, Schedule
 from ..model import JsonObject, attributes_of, in_c, limits
 from ..queues import POLICIES, Queue, Static
 from ..units import Duration, Quantity, Share, Size

@@ -340,7 +340,7 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 		     config->overhead_bytes);
 	if (config->arrivals == ARRIVALS_TRAINS)
 		describe_add(&line, ", trains all or nothing");
-	if (config->limit_counts == LIMIT_COUNTS_QUEUE && config->discipline.ops == &droptail_ops)
+	if (!lane->line.counts_sent && config->discipline.ops == &droptail_ops)
 		describe_add(&line, ", what is being sent does not count");
 	if (config->discipline.ops == &queues_ops)
 		queues_describe(&config->queues, &line);

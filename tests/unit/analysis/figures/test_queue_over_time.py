@@ -13,8 +13,8 @@ from nashbed.analysis.figures.plot import Line, Stack
 from nashbed.analysis.figures.queue_over_time import bbr_samples, occupancy, queue_over_time_plot
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import TrialMeasures
-from nashbed.controlplane.contract.limit import Limit
-from nashbed.controlplane.contract.link_changes import LinkState, Policer
+from nashbed.controlplane.contract.limit import Limit, Policer
+from nashbed.controlplane.contract.link_changes import LinkState
 from nashbed.controlplane.contract.units import Rate, Size
 from tests.support.drawn import labels_of, panels, points
 from tests.unit.analysis.figures.made_tables import trial_with

@@ -261,7 +261,7 @@ def message(text: str) -> str:
             "s.yaml:3: bottleneck: 3 is not allowed here; write keys and values",
         ),
         ("name: small", "name: [1", "s.yaml:2: not YAML: expected ',' or ']', but got ':'"),
-        ("name: small", "name: &a small\nx: *a", "s.yaml:2: x: unknown key; allowed here: "),
+        ("name: small", "name: &a small\nz: *a", "s.yaml:2: z: unknown key; allowed here: "),
         (
             "duration: 400ms",
             "duration: {until: setled}",
@@ -282,6 +282,17 @@ def message(text: str) -> str:
             "[0, 1, 3]",
             "[a]",
             "s.yaml:11: sweep.mixes[0]: 'a' is unknown; write a whole number, a list or keys and",
+        ),
+        (
+            "{mixes: [0, 1, 3]}",
+            "{dt: [1]}",
+            "s.yaml:11: sweep.dt: unknown key; did you mean 'dynamic_threshold' under "
+            "'shared_buffer'? allowed here: buffer, ",
+        ),
+        (
+            "name: small",
+            "name: small\nrate: 1mbit",
+            "s.yaml:2: rate: unknown key; did you mean 'rate' under 'bottleneck'? allowed here: ",
         ),
         (
             "{mixes: [0, 1, 3]}",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.limit import Limit, ReturnLine
+from nashbed.controlplane.contract.limit import Limit, QueuedLine
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.plan.attempt import make_attempt
@@ -223,14 +223,17 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
     assert [each.policer and each.policer.burst.bytes for each in policed] == [30_000, 10**6]
     slow, slower = settings_of("return: {rate: 1mbit, buffer: 9pkt}", "return.rate: [2mbit, 1mbit]")
     assert (slow.back, slower.back) == tuple(
-        ReturnLine(rate_bps=bps, limit=Limit(unit="packets", value=9)) for bps in (2 * 10**6, 10**6)
+        QueuedLine(rate_bps=bps, limit=Limit(unit="packets", value=9)) for bps in (2 * 10**6, 10**6)
     )
 
 
 @pytest.mark.parametrize(
     ("swept", "problem"),
     [
-        ("schedulr: [drr]", "bottleneck.schedulr: there is no such key; write limit_counts,"),
+        (
+            "schedulr: [drr]",
+            "bottleneck.schedulr: there is no such key; did you mean 'scheduler'",
+        ),
         ("policer.burst: [9kB]", "bottleneck.policer: is not there; write it, so that a part of"),
         ("changes.rate: [9mbit]", "bottleneck.changes: is not there; write it, so that a part of"),
         ("changes.1.rate: [9mbit]", "bottleneck.changes: is not there; write it"),
