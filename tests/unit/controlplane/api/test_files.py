@@ -74,7 +74,10 @@ def test_keys_have_other_values() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"bottleneck.rat": "1gbit"}, "mine.bottleneck.rat: there is no such key; write"),
+        (
+            {"bottleneck.rat": "1gbit"},
+            "mine.bottleneck.rat: there is no such key; did you mean 'rate'?",
+        ),
         ({"bottleneck.rate": "50 apples"}, "mine.bottleneck.rate: '50 apples' has"),
         ({"warmup": "1min"}, "mine.warmup: 60s leaves nothing to measure"),
         ({"sweep.bottleneck.discipline": ["codel"]}, "write it as `sweep.discipline`"),

@@ -162,7 +162,7 @@ def test_a_key_is_set_on_the_command_line(capsys: Capture) -> None:
     assert json.loads(capsys.readouterr().out)["trials"] == 15
     for wrong, says in (
         ("trials", "--set trials: write KEY=VALUE, e.g. bottleneck.rate=50mbit"),
-        ("trial=1", "quickstart.trial: there is no such key; write name, title"),
+        ("trial=1", "quickstart.trial: there is no such key; did you mean 'trials'? write name"),
         ("trials=[", "--set trials:1: not YAML"),
     ):
         assert run(["validate", QUICKSTART, "--set", wrong]) == 2
