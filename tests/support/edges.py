@@ -68,7 +68,6 @@ QUANTITIES = {"Rate": Rate, "Duration": Duration, "Size": Size, "Share": Share,
               "Frequency": Frequency, "Buffer": Buffer}  # fmt: skip
 WORDS = ("cubic", "bbr", "main", "other")
 DRAWS = 400
-LARGEST = 10**19
 SCHEMA = Scenario.model_json_schema()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -19,12 +18,6 @@ def test_a_small_one(tmp_path: Path) -> None:
     assert speed.data["file_bytes"] > 100_000
     assert memory.median > 10
     assert list(tmp_path.iterdir()) == []
-
-
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["bench", "analysis", "--postcards", "2000", "--repetitions", "1", "--dir"]
-    assert cli([*args, str(tmp_path), "--json"]) in (0, 20)
-    assert json.loads(capsys.readouterr().out)["part"] == "analysis"
 
 
 def test_too_little_disk(

@@ -43,9 +43,7 @@ def test_nobody_is_told_of_a_trial_whose_run_has_left(
     place = Leaving(plugin)
     place.error = error
     plugin._workplace = place
-    worker = SimpleNamespace(
-        plugins={plugin.name: plugin}, address="tcp://a:1", name="1", log_event=lambda *told: None
-    )
+    worker = worker_with({plugin.name: plugin}, lambda *told: None)
     monkeypatch.setattr(worker_module, "LOG", log)
     monkeypatch.setattr(worker_module, "get_worker", lambda: worker)
     asked = TrialAssignment(run=plugin.run, trial=run.plan.trials[0], attempt=0)
@@ -56,18 +54,23 @@ def test_nobody_is_told_of_a_trial_whose_run_has_left(
 Told = list[tuple[str, dict[str, Any]]]
 
 
+@pytest.fixture
+def plugin(make_virtual_run: MakeVirtualRun) -> RunOnWorker:
+    return RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
+
+
+def worker_with(plugins: dict[str, Any], log_event: Any) -> Any:
+    return SimpleNamespace(plugins=plugins, log_event=log_event, address="tcp://a:1", name="node-1")
+
+
 def logger(plugins: dict[str, Any], log_event: Any) -> logging.Logger:
-    worker = SimpleNamespace(
-        plugins=plugins, log_event=log_event, address="tcp://a:1", name="node-1"
-    )
     made = logging.Logger("of a test")
-    made.addHandler(ClientLogHandler(worker))
+    made.addHandler(ClientLogHandler(worker_with(plugins, log_event)))
     return made
 
 
-def test_a_run_is_told(make_virtual_run: MakeVirtualRun) -> None:
+def test_a_run_is_told(plugin: RunOnWorker) -> None:
     told: Told = []
-    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
     plugins = {plugin.name: plugin, "another": object()}
     log = logger(plugins, lambda *event: told.append(event))
     log.debug("not this")
@@ -84,14 +87,10 @@ def test_a_run_is_told(make_virtual_run: MakeVirtualRun) -> None:
 
 
 def test_what_any_module_logs_on_a_worker_is_told(
-    make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+    plugin: RunOnWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: Told = []
-    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
-    worker = SimpleNamespace(
-        plugins={plugin.name: plugin}, address="tcp://a:1", name="node-1",
-        log_event=lambda *event: told.append(event),
-    )  # fmt: skip
+    worker = worker_with({plugin.name: plugin}, lambda *event: told.append(event))
     for name, value in (("handlers", []), ("level", logging.NOTSET), ("propagate", True)):
         monkeypatch.setattr(LOG, name, value)
     monkeypatch.setattr(worker_module.signal, "signal", lambda *action: None)
@@ -111,9 +110,8 @@ def test_without_a_run_warnings_go_to_standard_error(monkeypatch: pytest.MonkeyP
     assert said == ["removed what a dead run left"]
 
 
-def test_a_connection_that_ended_is_no_error(make_virtual_run: MakeVirtualRun) -> None:
+def test_a_connection_that_ended_is_no_error(plugin: RunOnWorker) -> None:
     def closed(*event: Any) -> None:
         raise OSError("the connection is closed")
 
-    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
     logger({plugin.name: plugin}, closed).error("too late")

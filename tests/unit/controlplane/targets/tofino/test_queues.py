@@ -133,11 +133,7 @@ def test_the_lowest_of_eight_priorities_is_read_by_another_name() -> None:
         (SHARING, (0, 0), (100, 100)),
         (SHARING, (0, 30 * 1514), (100, 30)),
         (Memory(name="complete_partitioning"), (0, 0), (50, 50)),
-        (
-            Memory(name="static", parameters=(("limits_bytes", (80 * 1514, 40 * 1514)),)),
-            (0, 0),
-            (80, 40),
-        ),
+        (STATIC, (0, 0), (80, 40)),
     ],
 )
 def test_static_limits_are_within_one_pool(
