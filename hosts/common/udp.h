@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* UDP sockets whose datagrams carry the kernel's time of arrival. */
 #ifndef COMMON_UDP_H
 #define COMMON_UDP_H
