@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.staging import write_whole
 
-from ..frame import Column
+from ..frame import Column, Frame
 from ..metrics.statistics import Estimate
 from ..results.evaluation import Evaluated, rows_frame
 from .build import environment
@@ -30,13 +30,14 @@ def write_pages(evaluated: Evaluated, folder: Path) -> None:
     frame = rows_frame(evaluated)
     table = frame.table(evaluated)
     write_whole(folder / "criteria.csv", table.write_csv())
-    write_whole(folder / "criteria.json", json.dumps(answer(evaluated), indent=1) + "\n")
-    write_whole(folder / "evaluation.md", markdown(evaluated))
-    page = environment().get_template("evaluation.html.j2").render(_context(evaluated))
+    said = _answer(evaluated, table.to_dicts())
+    write_whole(folder / "criteria.json", json.dumps(said, indent=1) + "\n")
+    write_whole(folder / "evaluation.md", _markdown(evaluated, frame))
+    page = environment().get_template("evaluation.html.j2").render(_context(evaluated, frame))
     write_whole(folder / "index.html", page)
 
 
-def answer(evaluated: Evaluated) -> JsonObject:
+def _answer(evaluated: Evaluated, rows: Sequence[JsonObject]) -> JsonObject:
     """All that was found, in base units."""
     return {
         "battery": evaluated.battery.name,
@@ -44,14 +45,13 @@ def answer(evaluated: Evaluated) -> JsonObject:
         "size": evaluated.size,
         "harm": list(evaluated.harm),
         "games": list(evaluated.games),
-        "criteria": rows_frame(evaluated).table(evaluated).to_dicts(),
+        "criteria": rows,
         "runs": dict(evaluated.ran),
     }
 
 
-def markdown(evaluated: Evaluated) -> str:
+def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:
     """The evaluation as Markdown."""
-    frame = rows_frame(evaluated)
     columns = [column for column in frame.columns if column.title]
     lines = [
         f"# {evaluated.control}: {evaluated.battery.title}", "",
@@ -75,11 +75,11 @@ def _cell(column: Column, row: JsonObject) -> tuple[str, str]:
     return column.on_page(row)
 
 
-def _context(evaluated: Evaluated) -> JsonObject:
+def _context(evaluated: Evaluated, frame: Frame[Evaluated]) -> JsonObject:
     names = (evaluated.control, *evaluated.battery.references)
-    columns = [c for c in rows_frame(evaluated).columns if c.title and c.shown is not None]
+    columns = [c for c in frame.columns if c.title and c.shown is not None]
     criteria: list[JsonObject] = []
-    for row in rows_frame(evaluated).rows(evaluated):
+    for row in frame.rows(evaluated):
         key = (row["section"], row["name"])
         if not criteria or criteria[-1]["key"] != key:
             run = evaluated.ran.get(row["scenario"], "")
@@ -114,7 +114,6 @@ def _marks(names: Sequence[str], found: Iterable[Estimate | None]) -> list[JsonO
     scale = (SCALE_PX - 2 * HALF_PX) / ((high - low) or 1)
     return [
         {
-            "name": name,
             "number": names.index(name),
             "from": round(HALF_PX + (a - low) * scale, 1),
             "to": round(HALF_PX + (b - low) * scale, 1),
