@@ -82,7 +82,7 @@ def evaluate(
         control: Its name (`bbr3`), its C file (`mycc.c`), or the folder of a kernel module's files.
         size: `quick` (a pull request), `default`, or `full` (a night, or a cluster).
         battery: A folder with battery.yaml, or the name of one in configs/evaluations.
-        out: The folder to write; None: results/evaluate-CONTROL-SIZE.
+        out: The folder to write; None: results/BATTERY-CONTROL-SIZE.
         on: A cluster, as `start` has it.
         private_network: As `start` has it.
         on_step: Called as it goes on.
@@ -96,7 +96,8 @@ def evaluate(
     from nashbed.analysis.results.evaluation import Evaluation as Collected  # noqa: PLC0415
 
     asked = _asked(control, size, battery)
-    folder = Path(f"results/evaluate-{asked.name}-{size}" if out is None else out)
+    usual = f"results/{asked.battery.name}-{asked.name}-{size}"
+    folder = Path(usual if out is None else out)
     asked.check()
     asked.take(folder)
     collected = Collected(asked.battery, asked.name, size)
@@ -186,9 +187,10 @@ class _Asked:
             text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-        data = placed(parse(text, str(file)).data, self.battery.subject, self.name)
+        raw = parse(text, str(file)).data
+        data = placed(raw, self.battery.subject, self.name)
         strategies = data["strategies"]
-        if len(strategies) == 1:
+        if len(strategies) == 1 < len(raw["strategies"]):
             raise ConfigError(f"{self.name} is held against itself here")
         data["strategies"] = [self.written if s == self.name else s for s in strategies]
         changes = {"trials": self.size.trials} | self.size.changes.get(scenario, {})

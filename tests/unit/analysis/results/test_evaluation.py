@@ -45,9 +45,19 @@ def summary(raw: dict[str, Any] = RUN) -> RunSummary:
 
 
 def evaluated(control: str = "bbr", better: str | None = "more") -> Evaluated:
-    evaluation = Evaluation(battery(better), control, "default")
+    return found_by(battery(better), control)
+
+
+def found_by(asked: Battery, control: str = "bbr") -> Evaluated:
+    evaluation = Evaluation(asked, control, "default")
     evaluation.measured("alone", summary())
     return evaluation.end()
+
+
+def suite(**limits: str) -> Battery:
+    raw = battery(None).model_dump(mode="json", exclude_none=True) | {"references": []}
+    raw["criteria"][0]["reads"][0] |= limits
+    return Battery.model_validate(raw)
 
 
 def test_references_are_read_in_the_controls_place_trial_by_trial() -> None:
@@ -94,6 +104,44 @@ def test_the_pages_say_the_same(tmp_path: Path) -> None:
     page = (tmp_path / "index.html").read_text()
     assert "look twice" in page
     assert "not measured: nobody can" in page
+
+
+@pytest.mark.parametrize(
+    ("limits", "within", "verdict"),
+    [({"max": "11mbit"}, 3, "met"), ({"max": "10.5mbit"}, 2, "missed"),
+     ({"min": "9mbit", "max": "10mbit"}, 2, "missed"),
+     ({"expect": "10mbit", "tolerance": "10%"}, 3, "met")],
+)  # fmt: skip
+def test_the_worst_of_the_trials_decides(
+    limits: dict[str, str], within: int, verdict: str, tmp_path: Path
+) -> None:
+    found = found_by(suite(**limits))  # which measured 9, 10 and 11 Mbit/s
+    row = found.rows[0]
+    assert (row["within"], row["verdict"]) == (within, verdict)
+    assert (row["least"], row["most"]) == pytest.approx((9e6, 11e6))
+    write_pages(found, tmp_path)
+    cases = f"{len(found.missed) ^ 1} of 1 test cases are met"
+    for name in ("evaluation.md", "index.html"):
+        page = (tmp_path / name).read_text()
+        assert cases in page
+        assert "cubic" not in page, "nothing is compared"
+
+
+def test_a_case_that_did_not_run_or_lacks_trials_is_not_met() -> None:
+    asked = suite(max="20mbit")
+    crashed = Evaluation(asked, "bbr", "default")
+    crashed.not_measured("alone", "it crashed")
+    assert [row["verdict"] for row in crashed.end().missed] == ["undecided"]
+    few = Evaluation(asked, "bbr", "default")
+    few.measured("alone", summary({**RUN, "trials": 4}))
+    assert [row["verdict"] for row in few.end().rows] == ["undecided", ""]
+
+
+def test_what_only_a_whole_run_has_is_no_reading_of_trials() -> None:
+    raw = battery().model_dump(mode="json", exclude_none=True)
+    raw["criteria"][0]["reads"] = [{"metric": "crossing"}]
+    with pytest.raises(ValueError, match="crossing is of a whole run"):
+        Battery.model_validate(raw)
 
 
 @pytest.mark.parametrize(
