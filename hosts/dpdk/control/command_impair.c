@@ -31,6 +31,8 @@ static const struct json_field change_fields[] = {
 	JSON_FIELD(struct path_change, "at_ns", at_ns, as_number, .max = INT64_MAX / 2),
 	JSON_FIELD(struct path_change, "delay_ns", delay_ns, as_number, .max = PATH_NS_MAX),
 	SHARE_FIELD(struct path_change, loss_ppb),
+	JSON_FIELD(struct path_change, "retry_ppb", retry_ppb, as_number, .max = LOSS_CERTAIN_PPB,
+		   .optional = true),
 	{0},
 };
 
@@ -38,9 +40,18 @@ static const struct json_field change_item = JSON_ITEM(struct path_change, chang
 static const struct json_field point_item = {
 	.kind = &as_number, .bytes = sizeof(uint64_t), .max = PATH_NS_MAX};
 
+static int
+give_wifi(const struct json_place *place, void *settings)
+{
+	((struct jitter_settings *)settings)->is_wifi = true;
+	return 0;
+}
+
 static const struct json_field jitter_fields[] = {
 	JSON_LIST(struct jitter_settings, "points_ns", points_ns, n_points, point_item, .min = 2,
-		  .max = JITTER_POINTS_MAX, .allocate = true),
+		  .max = JITTER_POINTS_MAX, .allocate = true, .optional = true),
+	JSON_FIELD(struct jitter_settings, "retry_ppb", retry_ppb, as_number,
+		   .max = LOSS_CERTAIN_PPB, .check = give_wifi, .optional = true),
 	JSON_FIELD(struct jitter_settings, "every_ns", every_ns, as_number, .max = PATH_NS_MAX),
 	SEED_FIELD(struct jitter_settings),
 	{0},

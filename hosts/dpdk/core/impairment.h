@@ -17,14 +17,19 @@ struct path_change {
 	uint64_t at_ns;
 	uint64_t delay_ns;
 	uint32_t loss_ppb;
+	uint32_t retry_ppb; /* of jitter by Wi-Fi's model */
 };
 
 /* What packets take more: a distribution by its quantiles, of which the first point is the least and
- * the last one the most, linear in between.
+ * the last one the most, linear in between; or Wi-Fi's model (draft-huitema-ccwg-c4-test-02, section
+ * 2.3): so many ms as a Poisson process of mean 1 says, less a part of one if there are any, and a
+ * share of the packets so many times 7.5 ms more as one of mean 12 says.
  */
 struct jitter_settings {
 	uint32_t n_points; /* at least 2; 0: none */
 	const uint64_t *points_ns;
+	bool is_wifi;	    /* without points */
+	uint32_t retry_ppb; /* the share until the first change */
 	uint64_t every_ns; /* a draw holds for so long; 0: for one packet */
 	uint64_t seed;
 };
@@ -65,6 +70,7 @@ struct impairment {
 	uint64_t jitter_state;
 	uint64_t jitter_until_ns;
 	uint64_t jitter_ns; /* what was drawn last */
+	uint32_t retry_ppb; /* now */
 	uint64_t reorder_state;
 	uint64_t gilbert_state;
 	bool is_bad;
