@@ -56,6 +56,7 @@ METRICS = WithPlugins(
             changes.USE,
             *completion.TIMES,
             *completion.SLOWDOWNS,
+            completion.OF_FLOW,
             completion.UNFINISHED,
             *media.DELAYS,
             media.LOST,

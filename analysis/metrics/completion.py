@@ -208,6 +208,15 @@ def _slowdowns(trial: TrialData) -> FloatArray:
     return found
 
 
+def _of_flow(trial: TrialData) -> FloatArray:
+    """The mean of each flow's transfers; NaN of a flow that has none."""
+    transfers = trial.need_transfers()
+    time_s = completion_time(transfers.arrival_ns, transfers.completed_ns)
+    count = np.bincount(transfers.flow, minlength=trial.flows)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(transfers.flow, weights=time_s, minlength=trial.flows) / count
+
+
 def _unfinished(trial: TrialData) -> float:
     return float(np.isinf(completions_of(trial).time_s).mean())
 
@@ -262,6 +271,17 @@ SLOWDOWNS = _metrics(
     "slow start from 10 segments that doubles in each round until the pipe is full, and its bytes "
     "at the rate",
     _slowdowns,
+)
+OF_FLOW = Metric(
+    name="completion_time",
+    title="Time until a flow has sent its size",
+    unit="s",
+    scope="flow",
+    definition="Time from a flow's planned start, or a transfer's planned arrival, to its last "
+    "byte at the sink, whenever that was; the mean of a connection that carried several.",
+    source="Dukkipati, McKeown, CCR 2006",
+    compute=_of_flow,
+    common=False,
 )
 UNFINISHED = Metric(
     name="unfinished_transfers",
