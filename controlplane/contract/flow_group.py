@@ -34,8 +34,9 @@ class FlowGroup(ChangingPath):
         arrivals: Transfers that end come in place of flows that send until the end:
             `{poisson: 20/s}` or `{every: 50ms}`, from the group's start until the trial's end. They
             are background; `of_mix` draws the strategy of each with the shares of the mix.
-        size: Bytes of a transfer, or of each flow of the `count`: `1MB`, `{lognormal: {median: 20kB, sigma: 1.5}}`, or
-            `{one_of: [2kB, 1MB]}`, or `{file: sizes.csv}`, a file with a size on each line.
+        size: Bytes of a transfer, or of each flow of the `count`: `1MB`, `{lognormal: {median:
+            20kB, sigma: 1.5}}`, or `{one_of: [2kB, 1MB]}`, or `{file: sizes.csv}`, a file with a
+            size on each line.
         connections: `new`: each transfer has a connection of its own, with its handshake and end;
             `kept`: it takes an idle one of its group and strategy, if there is one. Left out: new.
         direction: `forward`; or `reverse`: the group's data takes the way of the others'
