@@ -40,22 +40,25 @@ static const struct json_field change_item = JSON_ITEM(struct path_change, chang
 static const struct json_field point_item = {
 	.kind = &as_number, .bytes = sizeof(uint64_t), .max = PATH_NS_MAX};
 
-static int
-give_wifi(const struct json_place *place, void *settings)
-{
-	((struct jitter_settings *)settings)->is_wifi = true;
-	return 0;
-}
-
 static const struct json_field jitter_fields[] = {
 	JSON_LIST(struct jitter_settings, "points_ns", points_ns, n_points, point_item, .min = 2,
 		  .max = JITTER_POINTS_MAX, .allocate = true, .optional = true),
 	JSON_FIELD(struct jitter_settings, "retry_ppb", retry_ppb, as_number,
-		   .max = LOSS_CERTAIN_PPB, .check = give_wifi, .optional = true),
+		   .max = LOSS_CERTAIN_PPB, .optional = true),
 	JSON_FIELD(struct jitter_settings, "every_ns", every_ns, as_number, .max = PATH_NS_MAX),
 	SEED_FIELD(struct jitter_settings),
 	{0},
 };
+
+/* Jitter without points is that of Wi-Fi. */
+static int
+give_wifi(const struct json_place *place, void *settings)
+{
+	struct jitter_settings *jitter = settings;
+
+	jitter->is_wifi = jitter->n_points == 0;
+	return 0;
+}
 
 static const struct json_field reorder_fields[] = {
 	SHARE_FIELD(struct reorder_settings, share_ppb),
@@ -89,7 +92,8 @@ static const struct json_field impair_fields[] = {
 	FIELD("way", way, as_choice, .choices = ways),
 	JSON_LIST(struct impair_request, "changes", settings.changes, settings.n_changes,
 		  change_item, .max = PATH_CHANGES_MAX, .allocate = true, .optional = true),
-	FIELD("jitter", settings.jitter, as_object, .fields = jitter_fields, .optional = true),
+	FIELD("jitter", settings.jitter, as_object, .fields = jitter_fields, .check = give_wifi,
+	      .optional = true),
 	FIELD("reorder", settings.reorder, as_object, .fields = reorder_fields, .optional = true),
 	FIELD("gilbert", settings.gilbert, as_object, .fields = gilbert_fields,
 	      .check = give_gilbert, .optional = true),
