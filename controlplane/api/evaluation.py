@@ -17,6 +17,7 @@ from nashbed.controlplane.contract.errors import (
     HostError,
     Interrupted,
     NashbedError,
+    PrerequisiteError,
     did_you_mean,
 )
 from nashbed.controlplane.contract.scenario import Scenario
@@ -32,8 +33,9 @@ from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.evaluation import Evaluated
+    from nashbed.analysis.results.evaluation_changes import EvaluationChanges
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "compare_evaluations", "evaluate", "is_evaluation"]
 
 MANIFEST = "battery.yaml"
 ABOUT = "evaluation.json"
@@ -118,10 +120,34 @@ def evaluate(
         except Interrupted:
             raise
         except NashbedError as error:
+            if isinstance(error, PrerequisiteError) and number == 0:
+                raise  # this machine cannot run any of them
             collected.not_measured(name, " ".join(error.message.split()))
     found = collected.end()
     write_pages(found, folder)
     return Evaluation(folder, found)
+
+
+def is_evaluation(folder: str | Path) -> bool:
+    """Whether a folder is an evaluation's."""
+    return (Path(folder) / ABOUT).is_file()
+
+
+def compare_evaluations(first: str | Path, second: str | Path) -> EvaluationChanges:
+    """Say what differs between two evaluations of one battery, reading by reading.
+
+    Args:
+        first: The folder of an evaluation.
+        second: Another one's.
+
+    Raises:
+        RunError: One has not ended, or they are of two batteries.
+    """
+    from nashbed.analysis.results.evaluation_changes import (  # noqa: PLC0415 - slow to import
+        compare_evaluations,
+    )
+
+    return compare_evaluations(Path(first), Path(second))
 
 
 @dataclass(frozen=True)

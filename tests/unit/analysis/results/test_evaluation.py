@@ -12,7 +12,9 @@ from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report.evaluation import write_pages
 from nashbed.analysis.results.evaluation import Evaluated, Evaluation, placed
 from nashbed.analysis.results.summary import RunSummary
+from nashbed.controlplane.cli.main import run as run_cli
 from nashbed.controlplane.contract.battery import Battery
+from nashbed.evaluation import compare_evaluations
 from tests.unit.analysis.made_measures import BASE, made
 
 RUN = {
@@ -163,3 +165,52 @@ def test_a_criterion_is_measured_or_says_why_not(key: str) -> None:
     del raw["criteria"][0][key]
     with pytest.raises(ValueError, match="write it with `reads`, or `not_measured` and why"):
         Battery.model_validate(raw)
+
+
+def evaluations(folder: Path, *found: Evaluated) -> list[str]:
+    """Folders of evaluations, as `cc evaluate` leaves them."""
+    names = []
+    for number, each in enumerate(found):
+        path = folder / f"e{number}"
+        path.mkdir()
+        (path / "evaluation.json").touch()
+        write_pages(each, path)
+        names.append(str(path))
+    return names
+
+
+@pytest.mark.parametrize(
+    ("better", "controls", "change"),
+    [("more", ("bbr", "reno"), "better"), ("less", ("bbr", "reno"), "worse"),
+     (None, ("reno", "bbr"), "less"), (None, ("bbr", "cubic"), "more"),
+     ("more", ("bbr", "bbr"), "")],
+)  # fmt: skip
+def test_what_another_control_changes_is_a_mean_over_pairs(
+    better: str | None, controls: tuple[str, str], change: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    folders = evaluations(tmp_path, *(evaluated(name, better) for name in controls))
+    assert run_cli(["compare", *folders, "--json"]) == 0
+    row, unmeasured = json.loads(capsys.readouterr().out)["changes"]
+    before, after = (1e6 * MBIT[name] for name in controls)
+    assert (row["first"], row["second"]) == pytest.approx((before, after))
+    assert row["difference"] == pytest.approx(after - before)
+    assert row["ci95"] == pytest.approx(abs(after - before) * 0.1 * 4.3027 / np.sqrt(3), rel=1e-4)
+    assert (row["change"], unmeasured["change"]) == (change, "")
+    assert run_cli(["compare", *folders]) == 0
+    assert f"{bool(change):d} of 2 readings changed" in capsys.readouterr().out
+
+
+def test_verdicts_that_change_are_named_and_other_batteries_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = [found_by(suite(max=limit)) for limit in ("20mbit", "10mbit")]
+    folders = evaluations(tmp_path, *held)
+    assert [row["change"] for row in compare_evaluations(*folders).changed] == ["met to missed"]
+    file = Path(folders[1]) / "criteria.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "battery": "other"}))
+    assert run_cli(["compare", *folders]) == 2
+    assert "is of battery other, not made" in capsys.readouterr().err
+    file.unlink()
+    assert run_cli(["compare", *folders]) == 2
+    assert "has no criteria.json; end it with `nashbed cc evaluate`" in capsys.readouterr().err
