@@ -20,6 +20,7 @@ from nashbed.controlplane.contract.errors import (
     PrerequisiteError,
     did_you_mean,
 )
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
@@ -94,7 +95,7 @@ def evaluate(
         HostError: This machine cannot run it.
         Interrupted: It was stopped; the same call goes on.
     """
-    from nashbed.analysis.report.evaluation import write_pages  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.report.evaluation import draw_opening, write_pages  # noqa: PLC0415 - slow to import
     from nashbed.analysis.results.evaluation import Evaluation as Collected  # noqa: PLC0415
 
     asked = _asked(control, size, battery)
@@ -104,6 +105,7 @@ def evaluate(
     asked.take(folder)
     collected = Collected(asked.battery, asked.name, size)
     scenarios = asked.battery.scenarios
+    figures: dict[str, list[JsonObject]] = {}
     for number, name in enumerate(scenarios):
         on_step(name, number, len(scenarios))
         try:
@@ -116,7 +118,10 @@ def evaluate(
                         len(scenarios),
                     )
                 )
-                collected.measured(name, running.finish().summary)
+                summary = running.finish().summary
+            collected.measured(name, summary)
+            if name in {asked.battery.harm, *asked.battery.games}:
+                figures[name] = draw_opening(summary, folder / "figures" / name)
         except Interrupted:
             raise
         except NashbedError as error:
@@ -124,7 +129,7 @@ def evaluate(
                 raise  # this machine cannot run any of them
             collected.not_measured(name, " ".join(error.message.split()))
     found = collected.end()
-    write_pages(found, folder)
+    write_pages(found, folder, figures)
     return Evaluation(folder, found)
 
 
