@@ -48,9 +48,9 @@ def test_wifi_delays_packets_as_its_mean_says_and_flows_end(nashbed: Nashbed) ->
     [record] = records(run_dir).values()
     assert record["valid"], record["invalid_reasons"]
 
-    # Until 2 s each way takes a few ms more, and an ACK waits up to 40 ms. From then on every packet
-    # is sent again, 12 times 7.5 ms on average, and nothing overtakes: at least a third of that each
-    # way.
+    # Until 2 s each way takes a few ms more, and an ACK waits up to 40 ms. From then on every
+    # packet is sent again, 12 times 7.5 ms on average, and nothing overtakes: at least a third of
+    # that each way.
     samples = table(run_dir, record["id"], "flow_samples")
     main = samples["flow"] == 0
     srtt_us = samples["srtt_us"][main & (samples["t_ns"] > S) & (samples["t_ns"] < 2 * S)]

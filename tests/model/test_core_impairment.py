@@ -129,6 +129,19 @@ def test_the_share_that_is_late(share: int) -> None:
     assert abs(reordered - mean) < 5 * (mean * (1 - share / BILLION)) ** 0.5
 
 
+def test_jitter_of_hosts_and_path_do_not_add_up_from_packet_to_packet() -> None:
+    """A packet waits for the one before it, which took at most both in full."""
+    line = DelayLine(1)
+    line.configure(0, 1000, jitter_ns=30)
+    line.impair(0, Impaired(jitter_points=(0, 900)))
+    for packet in range(500):
+        line.put(0, packet, 100 * packet)
+    took = [out.due_ns - 100 * out.packet for out in iter(lambda: line.get(NEVER - 1), None)]
+    assert len(took) == 500
+    assert min(took) >= 1000
+    assert max(took) <= 1000 + 900 + 30
+
+
 def test_wifi_has_the_distribution_of_its_source() -> None:
     """Half a minute of packets, far enough apart that each comes as late as it drew.
 
