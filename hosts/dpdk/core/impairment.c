@@ -21,8 +21,8 @@ bool
 impairment_is_any(const struct impairment_settings *settings)
 {
 	return settings->n_changes > 0 || settings->jitter.n_points > 0 ||
-	       settings->jitter.is_wifi ||
-	       settings->reorder.share_ppb > 0 || settings->gilbert.is_given;
+	       settings->jitter.is_wifi || settings->reorder.share_ppb > 0 ||
+	       settings->gilbert.is_given;
 }
 
 static bool

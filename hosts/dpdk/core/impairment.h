@@ -30,7 +30,7 @@ struct jitter_settings {
 	const uint64_t *points_ns;
 	bool is_wifi;	    /* without points */
 	uint32_t retry_ppb; /* the share until the first change */
-	uint64_t every_ns; /* a draw holds for so long; 0: for one packet */
+	uint64_t every_ns;  /* a draw holds for so long; 0: for one packet */
 	uint64_t seed;
 };
 
