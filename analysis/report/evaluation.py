@@ -3,51 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
+from nashbed.controlplane.contract.battery import Battery
 from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.staging import write_whole
 
+from ..correlation import RunCorrelation
+from ..figures.catalogue import draw_all, sketches
 from ..frame import Column, Frame
 from ..metrics.statistics import Estimate
-from ..results.evaluation import Evaluated, rows_frame
+from ..results.evaluation import MISSED, UNDECIDED, Evaluated, rows_frame
+from ..results.summary import RunSummary
 from .build import environment
+from .context import figure_context
 
+OPENING = ("harm", "throughput_by_mix")
+"""Kinds of figures that the page opens with."""
+NO_FIGURES: Mapping[str, Sequence[JsonObject]] = MappingProxyType({})
 SCALE_PX, MIDDLE_PX, HALF_PX = 220, 9, 3.5
 """Width of a picture, half of its height, and half of a mark."""
 
 
-def write_pages(evaluated: Evaluated, folder: Path) -> None:
+def draw_opening(summary: RunSummary, folder: Path) -> list[JsonObject]:
+    """Draw what a run says of harm, and of who would switch; the page opens with it.
+
+    Args:
+        summary: The run.
+        folder: Where the pictures go.
+    """
+    nothing = RunCorrelation(summary.measures, (), None)
+    wanted = sketches(summary.measures, summary.equilibria, nothing)
+    drawn = draw_all((each for each in wanted if each.kind in OPENING), folder, ("svg",))
+    return [figure_context(each, "") for each in drawn]
+
+
+def write_pages(
+    evaluated: Evaluated, folder: Path, figures: Mapping[str, Sequence[JsonObject]] = NO_FIGURES
+) -> None:
     """Write index.html, evaluation.md, criteria.csv and criteria.json.
 
     Args:
         evaluated: What was found.
         folder: The evaluation's folder.
+        figures: Scenario -> what `draw_opening` made of it.
     """
     frame = rows_frame(evaluated)
-    table = frame.table(evaluated)
-    write_whole(folder / "criteria.csv", table.write_csv())
-    said = _answer(evaluated, table.to_dicts())
-    write_whole(folder / "criteria.json", json.dumps(said, indent=1) + "\n")
+    write_whole(folder / "criteria.csv", evaluated.table.write_csv())
+    write_whole(folder / "criteria.json", json.dumps(evaluated.answer, indent=1) + "\n")
     write_whole(folder / "evaluation.md", _markdown(evaluated, frame))
-    page = environment().get_template("evaluation.html.j2").render(_context(evaluated, frame))
+    page = (
+        environment()
+        .get_template("evaluation.html.j2")
+        .render(figures=figures, **_context(evaluated, frame))
+    )
     write_whole(folder / "index.html", page)
-
-
-def _answer(evaluated: Evaluated, rows: Sequence[JsonObject]) -> JsonObject:
-    """All that was found, in base units."""
-    return {
-        "battery": evaluated.battery.name,
-        "control": evaluated.control,
-        "size": evaluated.size,
-        "harm": list(evaluated.harm),
-        "games": list(evaluated.games),
-        "criteria": rows,
-        "runs": dict(evaluated.ran),
-    }
 
 
 def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:
@@ -56,9 +70,9 @@ def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:
     lines = [
         f"# {evaluated.control}: {evaluated.battery.title}", "",
         f"Battery {evaluated.battery.name} ({evaluated.battery.source}), size {evaluated.size}. "
-        "Mean, ± half the width of the 95 % interval. A row says *yes* where the control is worse "
-        "than every reference beyond that interval; the standard sets no thresholds.", "",
-        *(f"- {line}" for line in (*evaluated.harm, *evaluated.games)), "",
+        "Mean, ± half the width of the 95 % interval." + _rule(evaluated.battery), "",
+        *(f"- {line}" for line in (*evaluated.harm, *evaluated.games)),
+        *([f"- {evaluated.held}"] if evaluated.battery.limited else []), "",
         f"| {' | '.join(column.head for column in columns)} |",
         "|" + " --- |" * len(columns),
     ]  # fmt: skip
@@ -66,6 +80,16 @@ def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:
         cells = (" ".join(part for part in _cell(column, row) if part) for column in columns)
         lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _rule(battery: Battery) -> str:
+    """What a row's verdict is, in Markdown."""
+    compared = (
+        " A row says *yes* where the control is worse than every reference beyond that interval."
+    )
+    held = " A row is met if every trial is within its limits."
+    none = " The standard sets no thresholds."
+    return compared * bool(battery.references) + (held if battery.limited else none)
 
 
 def _cell(column: Column, row: JsonObject) -> tuple[str, str]:
@@ -83,13 +107,22 @@ def _context(evaluated: Evaluated, frame: Frame[Evaluated]) -> JsonObject:
         key = (row["section"], row["name"])
         if not criteria or criteria[-1]["key"] != key:
             run = evaluated.ran.get(row["scenario"], "")
-            new = {"key": key, "id": f"c{len(criteria)}", "rows": [], "run": run, "twice": []}
+            new = {
+                "key": key,
+                "id": f"c{len(criteria)}",
+                "rows": [],
+                "run": run,
+                "twice": [],
+                "missed": [],
+            }
             criteria.append({**row, **new})
         if row["what"]:
             shown = {**row, "numbers": [column.on_page(row) for column in columns]}
             found = [row["value"], *(row[name] for name in evaluated.battery.references)]
             criteria[-1]["rows"].append(shown | {"marks": _marks(names, found)})
-            criteria[-1]["twice"] += [f"{row['what']} ({row['setting']})"] if row["twice"] else []
+            said = f"{row['what']} ({row['setting']})"
+            criteria[-1]["twice"] += [said] if row["twice"] else []
+            criteria[-1]["missed"] += [said] if row["verdict"] in {MISSED, UNDECIDED} else []
     return {
         "evaluated": evaluated,
         "battery": evaluated.battery,

@@ -40,7 +40,7 @@ Points = NDArray[np.float64]
 
 
 class Conformance(ContractModel):
-    """Two CCAs on one path, as `nashbed cc conform --json` answers it.
+    """Two CCAs on one path, as `nashbed cc alike --json` answers it.
 
     Attributes:
         setting: Label of the path's setting.

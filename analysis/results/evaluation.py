@@ -6,16 +6,19 @@ seeds. So the difference of two controls is a mean over pairs of trials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import polars as pl
 from nashbed.controlplane.contract.battery import Battery, BatteryReading, Criterion
 from nashbed.controlplane.contract.metrics import DISPLAY, METRIC_UNITS
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 
-from ..frame import Column, Frame
+from ..frame import PLAIN, Column, Frame
 from ..measures import RunMeasures
 from ..metrics import metric_named
 from ..metrics.statistics import Estimate, estimate
@@ -25,6 +28,7 @@ from .fairness import fairness_lines, switch_line
 from .summary import RunSummary
 
 NOT_MEASURED = "not measured: "
+MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,44 @@ class Evaluated:
     ran: Mapping[str, str]
 
     @property
+    def missed(self) -> tuple[JsonObject, ...]:
+        """The rows in which a trial is beyond the limits, or could not be held to them."""
+        return tuple(row for row in self.rows if row["verdict"] not in {"", MET})
+
+    @property
+    def held(self) -> str:
+        """How many criteria have limits, and how many of these are met, in words."""
+        limited = {(row["section"], row["name"]) for row in self.rows if row["verdict"]}
+        missed = {(row["section"], row["name"]) for row in self.missed}
+        return f"{len(limited - missed)} of {len(limited)} test cases are met"
+
+    @property
     def looked_at_twice(self) -> tuple[JsonObject, ...]:
         """The rows in which it is worse than every reference."""
         return tuple(row for row in self.rows if row["twice"])
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The rows in base units, as they are exported."""
+        return rows_frame(self).table(self)
+
+    @property
+    def answer(self) -> JsonObject:
+        """All that was found, in base units."""
+        return {
+            "battery": self.battery.name,
+            "subject": self.battery.subject,
+            "references": list(self.battery.references),
+            "control": self.control,
+            "size": self.size,
+            "harm": list(self.harm),
+            "games": list(self.games),
+            "criteria": [
+                row | {"values": measured["values"]}
+                for row, measured in zip(self.table.to_dicts(), self.rows, strict=True)
+            ],
+            "runs": dict(self.ran),
+        }
 
 
 class Evaluation:
@@ -121,14 +160,18 @@ class Evaluation:
         row = _empty(criterion, note) | {
             "setting": where.setting.label,
             "what": words(self._placed(reading, self._control)),
+            "reading": words(reading),
+            "better": reading.better,
             "unit": METRIC_UNITS[reading.metric][1],
             "value": found[self._control],
+            "values": by_name[self._control],
+            **_held(reading, list(by_name[self._control].values()), where),
         }
         worse = []
         for name in self._battery.references:
-            difference = _paired(by_name[self._control], by_name[name])
+            difference = paired(by_name[self._control], by_name[name])
             row[name], row[f"less_{name}"] = found[name], difference
-            worse += [_is_worse(difference, reading.better)] if name != self._control else []
+            worse += [is_worse(difference, reading.better)] if name != self._control else []
         return row | {"twice": bool(worse) and all(worse)}
 
     def _values(self, reading: BatteryReading, name: str, where: Where) -> dict[int, float]:
@@ -177,6 +220,25 @@ def _note(valid: int, where: Where) -> str:
     return "; ".join(notes)
 
 
+def _held(reading: BatteryReading, values: Sequence[float], where: Where) -> JsonObject:
+    """How the trials stand to a reading's limits: the worst of them decides."""
+    if not reading.limited:
+        return {"verdict": ""}
+    low, high = reading.limits
+    known = [value for value in values if math.isfinite(value)]
+    within = [v for v in known if (low is None or v >= low) and (high is None or v <= high)]
+    complete = len(values) == where.measures.run.scenario.trials
+    verdict = MISSED if len(within) < len(values) else MET if complete else UNDECIDED
+    return {
+        "low": low,
+        "high": high,
+        "least": min(known, default=None),
+        "most": max(known, default=None),
+        "within": len(within),
+        "verdict": verdict,
+    }
+
+
 def _harm_lines(measures: RunMeasures, control: str) -> list[str]:
     """What the control does to a deployed one; a deployed control is its own yardstick."""
     return fairness_lines(measures) or [
@@ -194,12 +256,12 @@ def _game_lines(summary: RunSummary) -> Iterator[str]:
             yield "; ".join(part for part in (one, f"{answer.text}{sure}") if part)
 
 
-def _paired(own: Mapping[int, float], other: Mapping[int, float]) -> Estimate | None:
+def paired(own: Mapping[Any, float], other: Mapping[Any, float]) -> Estimate | None:
     """The difference of two controls over the repetitions that both have."""
     return estimate([own[number] - other[number] for number in own if number in other])
 
 
-def _is_worse(difference: Estimate | None, better: str | None) -> bool:
+def is_worse(difference: Estimate | None, better: str | None) -> bool:
     """Whether a difference to a reference surely is one for the worse."""
     if difference is None or difference.half_width is None or better is None:
         return False
@@ -209,13 +271,32 @@ def _is_worse(difference: Estimate | None, better: str | None) -> bool:
 
 def _empty(criterion: Criterion, note: str) -> JsonObject:
     own = criterion.model_dump(include={"section", "name", "level", "asks", "scenario"})
-    return own | {"note": note, "setting": "", "what": "", "unit": "1", "value": None,
-                  "twice": False}  # fmt: skip
+    verdict = UNDECIDED if any(reading.limited for reading in criterion.reads) else ""
+    return own | {"note": note, "setting": "", "what": "", "reading": "", "better": None,
+                  "unit": "1", "value": None, "values": {},
+                  "low": None, "high": None, "least": None, "most": None, "within": None,
+                  "verdict": verdict, "twice": False}  # fmt: skip
 
 
 def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
     """The readings as a table."""
-    references = evaluated.battery.references
+    references, limited = evaluated.battery.references, evaluated.battery.limited
+    compared = (
+        *(Column(name, f"mean of {name} in its place", name, "unit",
+                 parts={"half_width": f"{name}_ci95"}) for name in references),
+        *(Column(f"less_{name}", f"mean difference to {name}, by repetition", f"Less {name}",
+                 "unit", parts={"half_width": f"less_{name}_ci95"}) for name in references),
+        Column("twice", "whether it is worse than every reference, by the 95 % intervals of the "
+               "differences", "Look twice", form=lambda twice: "yes" if twice else ""),
+    )  # fmt: skip
+    held = (
+        Column("least", "of the trials", "Least", "unit"),
+        Column("most", "of the trials", "Most", "unit"),
+        Column("low", "smallest value that a trial may have", "At least", "unit"),
+        Column("high", "largest value that a trial may have", "At most", "unit"),
+        Column("within", "number of trials within the limits", "Within", PLAIN),
+        Column("verdict", "`met`, `missed`, or `undecided` as trials are missing", "Verdict"),
+    )
     return Frame(
         "criteria",
         evaluated.battery.title,
@@ -228,15 +309,13 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
             Column("scenario", "the scenario that was run"),
             Column("setting", "label of the setting", "Setting"),
             Column("what", "what is read", "Read"),
+            Column("reading", "the same with the battery's name of the control"),
+            Column("better", "whether `more` or `less` of it is better"),
             Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
             Column("value", "mean of the control", evaluated.control, "unit",
                    parts={"n": "n", "half_width": "ci95"}),
-            *(Column(name, f"mean of {name} in its place", name, "unit",
-                     parts={"half_width": f"{name}_ci95"}) for name in references),
-            *(Column(f"less_{name}", f"mean difference to {name}, by repetition", f"Less {name}",
-                     "unit", parts={"half_width": f"less_{name}_ci95"}) for name in references),
-            Column("twice", "whether it is worse than every reference, by the 95 % intervals of "
-                   "the differences", "Look twice", form=lambda twice: "yes" if twice else ""),
+            *(compared if references else ()),
+            *(held if limited else ()),
             Column("note", "why it was not measured, or what to know", "Note"),
         ),
         rows_of,

@@ -42,8 +42,8 @@ __all__ = [
     "CcaBehaviour",
     "CcaVerdict",
     "ShippedCca",
+    "alike",
     "check",
-    "conform",
     "fair",
     "kernels_own",
     "new",
@@ -129,7 +129,7 @@ def fair(source: str | Path, folder: str | Path = ".") -> Path:
     )
 
 
-def conform(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:
+def alike(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:
     """Say how alike two congestion controls of a run behave where each is alone.
 
     The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,16 @@ import typer
 from nashbed import cc
 from nashbed.cc import CcaBehaviour, CcaVerdict, ShippedCca
 
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.model import JsonObject
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
-from .console import rows_text
+from .console import rows_text, section_text
 from .options import Answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance
+    from nashbed.evaluation import Evaluation
 
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
@@ -75,29 +76,68 @@ nashbed cc evaluate mycc.c --out results/mine; nashbed cc evaluate copa --on loc
 )
 def evaluate(evaluate: Call) -> Answer:
     """Show what the standards ask of a congestion control, and what came out: one page."""
-    evaluation = evaluate()
-    found = evaluation.found
-    said = {"ok": True, "page": str(evaluation.page)} | json.loads(
-        (evaluation.path / "criteria.json").read_text(encoding="utf-8")
-    )
-    lines = [*found.harm, *found.games, *(_twice(row) for row in found.looked_at_twice)]
-    return Answer(said, "\n".join([*lines, f"page: {evaluation.page}"]))
-
-
-def _twice(row: JsonObject) -> str:
-    return f"look twice: {row['section']} {row['name']}: {row['what']} ({row['setting']})"
+    return _evaluated(evaluate())
 
 
 @command(
     app,
-    "cc.conform",
-    examples="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr",
+    "evaluation.evaluate",
+    examples="""Examples: nashbed cc conform bbr3 --suite bbr-draft;
+nashbed cc conform mycc.c --suite c4 --size full --on local:4""",
+    battery=None,
+    suite=typer.Option("--suite"),
+)
+def conform(evaluate: Call, suite: str) -> Answer:
+    """Hold a congestion control to the bounds of a suite of test cases.
+
+    Every trial of a case has to be within its bounds; with one beyond them the exit code is 20.
+
+    Args:
+        suite: A folder with battery.yaml, or the name of one in configs/evaluations.
+    """
+    return _evaluated(evaluate(battery=suite))
+
+
+def _evaluated(evaluation: Evaluation) -> Answer:
+    """What was found, and code 20 where limits are missed."""
+    found = evaluation.found
+    said = {"ok": not found.missed, "page": str(evaluation.page)} | found.answer
+    lines = [*found.harm, *found.games]
+    lines += [_row_line("look twice", row) for row in found.looked_at_twice]
+    lines += [_row_line(row["verdict"], row) for row in found.missed]
+    lines += [found.held] if found.battery.limited else []
+    code = EXIT_ACCEPTANCE if found.missed else EXIT_OK
+    return Answer(said, "\n".join([*lines, f"page: {evaluation.page}"]), code)
+
+
+def _row_line(said: str, row: JsonObject) -> str:
+    read = f"{row['what']} ({row['setting']})" if row["what"] else row["note"]
+    return f"{said}: {row['section']} {row['name']}: {read}"
+
+
+@command(
+    app,
+    "evaluation.controls_table",
+    examples="""Example: nashbed cc table results/rfc9743-bbr-quick results/rfc9743-copa-quick
+--out controls.csv --out controls.png""",
+)
+def table(controls_table: Call) -> Answer:
+    """Lay evaluations of several congestion controls side by side."""
+    found = controls_table()
+    rows = found.table.to_dicts()
+    return Answer({"ok": True, "controls": rows}, lambda: section_text(found.frame.section(found)))
+
+
+@command(
+    app,
+    "cc.alike",
+    examples="Example: nashbed cc alike results/20260101T120000Z-a bbrk --to bbr",
     cca=typer.Argument(metavar="CONTROL"),
     reference=typer.Option("--to"),
 )
-def conform(conform: Call) -> Answer:
+def alike(alike: Call) -> Answer:
     """Show how alike two congestion controls of a run behave where each is alone."""
-    found = conform()
+    found = alike()
     return Answer([each.model_dump() for each in found], lambda: conformance_text(found))
 
 

@@ -6,20 +6,29 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .bounds import MetricReading
+from .bounds import LimitedReading
 from .course import StrategyName
 from .errors import did_you_mean
+from .metrics import METRIC_UNITS
 from .model import ContractModel, Count, JsonAnswer, Name
 
 
-class BatteryReading(MetricReading):
-    """What is read of a criterion's scenario.
+class BatteryReading(LimitedReading):
+    """What is read of a criterion's scenario; with limits, every trial must be within them.
 
     Attributes:
         better: Whether more of it is better, or less; left out: neither is.
     """
 
     better: Literal["more", "less"] | None = None
+
+    @model_validator(mode="after")
+    def _check_metric(self) -> Self:
+        if self.metric not in METRIC_UNITS:
+            raise ValueError(
+                f"metric: {self.metric} is of a whole run; name one of trials or flows"
+            )
+        return self
 
 
 class Criterion(ContractModel):
@@ -75,7 +84,7 @@ class Battery(ContractModel):
         subject: The strategy that stands for the control, here and in the scenarios.
         references: Strategies of the scenarios that the control is held against.
         sizes: How long it takes: name -> what is run.
-        harm: The scenario whose mixes show the harm to a deployed control.
+        harm: The scenario whose mixes show the harm to a deployed control, if any.
         games: Scenarios of two strategies, the control the second: would flows of the first switch?
         criteria: What is asked.
     """
@@ -84,17 +93,22 @@ class Battery(ContractModel):
     title: str
     source: str
     subject: StrategyName
-    references: tuple[StrategyName, ...]
+    references: tuple[StrategyName, ...] = ()
     sizes: dict[Name, BatterySize]
-    harm: Name
+    harm: Name | None = None
     games: tuple[Name, ...] = ()
     criteria: tuple[Criterion, ...]
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """The scenarios, each once, in the order of the criteria; then the games."""
-        measured = (each.scenario for each in self.criteria if each.scenario)
-        return tuple(dict.fromkeys((self.harm, *measured, *self.games)))
+        """The scenarios, each once: of harm, of the criteria in their order, the games."""
+        named = (self.harm, *(each.scenario for each in self.criteria), *self.games)
+        return tuple(dict.fromkeys(name for name in named if name))
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits, as a suite of test cases does."""
+        return any(reading.limited for each in self.criteria for reading in each.reads)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -89,26 +89,8 @@ class MetricReading(SettingSelection):
         return self
 
 
-class AcceptanceBound(MetricReading):
-    """A bound on a metric at the settings that it selects: `min` and `max`, or `expect`.
-
-    The value is a mean over the trials of a mix. Where no mix is named each one must be within the
-    bound; of `mean_queueing_delay` then the mean over all mixes with every strategy, and of
-    `throughput_ratio` each strategy where all flows run it. A metric that is not known in a trial
-    (it did not come, or not for good) misses it.
-
-    `crossing` is where the strategies' per-flow throughputs cross, in flows of the second one;
-    `rtt_order` the share of a strategy's flows that are among as many flows with the shortest base
-    RTTs, at the equilibrium with the smallest one (100 % unless `min` says less);
-    `throughput_share` that of all the flows together.
-
-    `equilibrium`, a strategy's flows there, is judged on all that the measurement leaves open. With
-    one flow group and two strategies the measurement gives an interval for where the lead in
-    throughput (or utility) ends, with 95 % confidence, and with it a range of mixes. The bound is
-    met if this whole range is allowed, for every equilibrium that there is; it is missed if the
-    range of one equilibrium is allowed nowhere; otherwise it is undecided, which is not met: more
-    repetitions make the range narrower. In other games, and where the mixes are too few for an
-    interval, every equilibrium of the means must be allowed.
+class LimitedReading(MetricReading):
+    """A metric of a run, and its limits.
 
     Attributes:
         min: Smallest allowed value, in the metric's unit.
@@ -137,16 +119,19 @@ class AcceptanceBound(MetricReading):
         return value if isinstance(value, written) else written.parse(str(value))
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_limits(self) -> Self:
         limited, expected = (self.min, self.max) != (None, None), self.expect is not None
         if (limited and expected) or expected != (self.tolerance is not None):
             raise ValueError("expect: write it with `tolerance`, and without `min` and `max`")
-        if not (limited or expected) and self.metric != "rtt_order":
-            raise ValueError("min: write `min` or `max` or both, or `expect` and `tolerance`")
         if self.min is not None and self.max is not None and _base(self.min) > _base(self.max):
             low, high = (f"{x:g}" if isinstance(x, float) else x for x in (self.min, self.max))
             raise ValueError(f"min: {low} is above max, {high}: nothing is within")
         return self
+
+    @property
+    def limited(self) -> bool:
+        """Whether it has limits of its own."""
+        return (self.min, self.max, self.expect) != (None, None, None)
 
     @property
     def limits(self) -> tuple[float | None, float | None]:
@@ -160,6 +145,35 @@ class AcceptanceBound(MetricReading):
             low if self.min is None else _base(self.min),
             high if self.max is None else _base(self.max),
         )
+
+
+class AcceptanceBound(LimitedReading):
+    """A bound on a metric at the settings that it selects: `min` and `max`, or `expect`.
+
+    The value is a mean over the trials of a mix. Where no mix is named each one must be within the
+    bound; of `mean_queueing_delay` then the mean over all mixes with every strategy, and of
+    `throughput_ratio` each strategy where all flows run it. A metric that is not known in a trial
+    (it did not come, or not for good) misses it.
+
+    `crossing` is where the strategies' per-flow throughputs cross, in flows of the second one;
+    `rtt_order` the share of a strategy's flows that are among as many flows with the shortest base
+    RTTs, at the equilibrium with the smallest one (100 % unless `min` says less);
+    `throughput_share` that of all the flows together.
+
+    `equilibrium`, a strategy's flows there, is judged on all that the measurement leaves open. With
+    one flow group and two strategies the measurement gives an interval for where the lead in
+    throughput (or utility) ends, with 95 % confidence, and with it a range of mixes. The bound is
+    met if this whole range is allowed, for every equilibrium that there is; it is missed if the
+    range of one equilibrium is allowed nowhere; otherwise it is undecided, which is not met: more
+    repetitions make the range narrower. In other games, and where the mixes are too few for an
+    interval, every equilibrium of the means must be allowed.
+    """
+
+    @model_validator(mode="after")
+    def _check_has_limits(self) -> Self:
+        if not self.limited and self.metric != "rtt_order":
+            raise ValueError("min: write `min` or `max` or both, or `expect` and `tolerance`")
+        return self
 
 
 _USUAL: dict[str, tuple[float | None, float | None]] = {
