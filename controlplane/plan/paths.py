@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..contract.flow_group import FlowGroup
-from ..contract.model import JsonObject
-from ..contract.path_changes import PathChange, ReturnPath, Way, retry_ppb, split_at
+from ..contract.path_changes import (
+    GilbertSettings,
+    Impairment,
+    PathChange,
+    PathState,
+    ReturnPath,
+    Way,
+    retry_ppb,
+    split_at,
+)
 from ..contract.scenario import Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
@@ -42,14 +50,14 @@ def _group_delay(
     loss_ppb = group.random_loss.ppb if swept is None else swept
     forward_ns, reverse_ns = split_at(group, rtt_ns, None)
     changes = _changes(group, rtt_ns, loss_ppb, losses)
-    there = [
-        {"at_ns": at, "delay_ns": ns[0], "loss_ppb": ppb} | _retries(group, wifi)
+    there = (
+        PathState(at_ns=at, delay_ns=ns[0], loss_ppb=ppb, retry_ppb=_retries(group, wifi))
         for at, ns, ppb, wifi in changes
-    ]
-    back = [
-        {"at_ns": at, "delay_ns": ns[1], "loss_ppb": 0} | _retries(group.back, wifi)
+    )
+    back = (
+        PathState(at_ns=at, delay_ns=ns[1], loss_ppb=0, retry_ppb=_retries(group.back, wifi))
         for at, ns, _, wifi in changes
-    ]
+    )
     return GroupDelay(
         forward_ns=forward_ns,
         reverse_ns=reverse_ns,
@@ -57,8 +65,8 @@ def _group_delay(
         seed=seed,
         jitter_ns=scenario.hosts.processing_jitter.ns,
         receivers_wait=scenario.hosts.read_interval.ns > 0,
-        forward=_told(group, there, derive(seed, "forward")),
-        back=_told_back(group.back, back if group.changes else [], derive(seed, "return")),
+        forward=_impairment(group, there, derive(seed, "forward")),
+        back=_return(group.back, back if group.changes else (), derive(seed, "return")),
     )
 
 
@@ -84,29 +92,24 @@ def _changes(
     return found
 
 
-def _retries(way: Way, changed: Duration | None) -> JsonObject:
+def _retries(way: Way, changed: Duration | None) -> int | None:
     """The share that Wi-Fi sends again after a change; None: as before."""
     before = way.jitter and way.jitter.wifi
-    return {"retry_ppb": retry_ppb(changed or before)} if before else {}
+    return retry_ppb(changed or before) if before else None
 
 
-def _told(way: Way, changes: list[JsonObject], seed: int) -> JsonObject:
-    """In the words of the control socket; empty: nothing that a constant delay does not do."""
+def _impairment(way: Way, changes: Iterable[PathState], seed: int) -> Impairment:
     parts = {
         "jitter": way.jitter and way.jitter.told,
         "reorder": way.reorder and way.reorder.model_dump(),
         "gilbert": way.loss and way.loss.gilbert.told,
     }
-    told: JsonObject = {
-        name: {**part, "seed": derive(seed, name)} for name, part in parts.items() if part
-    }
-    return told | ({"changes": changes} if changes else {})
+    told = {name: {**part, "seed": derive(seed, name)} for name, part in parts.items() if part}
+    return Impairment.model_validate({**told, "changes": tuple(changes) or None})
 
 
-def _told_back(way: ReturnPath, changes: list[JsonObject], seed: int) -> JsonObject:
+def _return(way: ReturnPath, changes: Iterable[PathState], seed: int) -> Impairment:
     """Independent loss on the way back is a state that never becomes bad."""
-    told = _told(way, changes, seed)
-    if way.random_loss.ppb:
-        never = {"p_ppb": 0, "r_ppb": 0, "loss_bad_ppb": 0, "loss_good_ppb": way.random_loss.ppb}
-        told["gilbert"] = {**never, "seed": derive(seed, "loss")}
-    return told
+    made, ppb = _impairment(way, changes, seed), way.random_loss.ppb
+    never_bad = GilbertSettings(loss_good_ppb=ppb, seed=derive(seed, "loss"))
+    return made.model_copy(update={"gilbert": never_bad}) if ppb else made

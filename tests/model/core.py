@@ -247,7 +247,7 @@ class DelayLine(Owned):
                 impaired.jitter_every_ns,
                 (c_uint64 * 7)(
                     *impaired.reorder,
-                    *(impaired.gilbert or (NEVER, 0, 0, 0)),
+                    *(impaired.gilbert or (0, 0, 0, 0)),
                     NEVER if impaired.retries is None else impaired.retries,
                 ),
                 (c_uint64 * 3)(*impaired.seeds),
