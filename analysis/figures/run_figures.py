@@ -23,6 +23,7 @@ from ..state import State, state_text, strategy_totals
 from ..text import buffer_text
 from .against_setting import alone_along_plot, mix_along_plot
 from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .axes import a_few
 from .by_discipline import by_discipline_plot
 from .by_kernel import equilibria_by_kernel_plot, throughput_by_kernel_plot
 from .by_mix import panel_by_mix_plot
@@ -88,7 +89,7 @@ def _line_sketches(
     axis = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
     found = [equilibria[setting.label] for setting in line.settings]
-    for state in _line_mixes(measures, line):
+    for state in a_few(mixed_states(measures, line), MAX_LINE_MIXES):
         yield Sketch(
             kind, "",
             f"{state_text(state, measures.strategies, measures.group_names)} against {axis}, "
@@ -228,12 +229,4 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
 def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State]:
     """The mixes of settings that have trials, to draw: all of them, or a few spread evenly."""
     found = (c.state for s in settings for c in measures.cells(s) if c.trials)
-    states = list(dict.fromkeys(found))
-    return states[:: max(1, -(-len(states) // MAX_LINE_MIXES))]
-
-
-def _line_mixes(measures: RunMeasures, line: SweepSeries) -> list[State]:
-    """The mixes of a line to draw: all of them, or a few spread evenly."""
-    states = mixed_states(measures, line)
-    step = max(1, -(-len(states) // MAX_LINE_MIXES))
-    return states[::step]
+    return a_few(list(dict.fromkeys(found)), MAX_LINE_MIXES)
