@@ -38,8 +38,8 @@ def delay_and_goodput_plot(measures: RunMeasures, setting: Setting) -> Plot | No
     items = {title: list(_items(measures, found)) for title, found in drawn.items()}
     x, y = _axes([item for found in items.values() for item in found])
     panels = [Panel(found, x, y, title) for title, found in items.items()]
-    layout = "rows" if len(panels) == 1 else "grid"
-    return Plot(panels, (NARROW, 3.8), columns=len(measures.strategies), layout=layout)
+    return Plot(panels, (NARROW, 3.8), columns=len(measures.strategies),
+                layout="rows" if len(panels) == 1 else "grid")  # fmt: skip
 
 
 def _title(measures: RunMeasures, cell: Cell) -> str:
@@ -70,13 +70,14 @@ def _items(measures: RunMeasures, found: dict[str, NDArray[np.float64]]) -> Iter
     for strategy, points in found.items():
         colour = colour_of(strategy, measures.strategies)
         marker = marker_of(strategy, measures.strategies)
-        yield Line(*points, f"{strategy}, each trial", color=colour, marker=marker, markersize=3.5,
+        x, y = points
+        yield Line(x, y, f"{strategy}, each trial", color=colour, marker=marker, markersize=3.5,
                    linestyle="none", alpha=0.6, markeredgewidth=0)  # fmt: skip
-        ellipse = gaussian_ellipse(*points)
-        if ellipse is not None:
-            yield Line(*ellipse.outline(), f"{strategy}, one sigma", color=colour, linewidth=1.2)
-            yield Line(*np.median(points, axis=1, keepdims=True), f"{strategy}, median", mfc="none",
-                       color=colour, marker=marker, markersize=5.5, linestyle="none")  # fmt: skip
+        if (ellipse := gaussian_ellipse(x, y)) is not None:
+            yield Line(*ellipse.outline(), label=f"{strategy}, one sigma", color=colour,
+                       linewidth=1.2)  # fmt: skip
+            yield Line([np.median(x)], [np.median(y)], f"{strategy}, median", color=colour,
+                       marker=marker, markersize=5.5, linestyle="none", mfc="none")  # fmt: skip
 
 
 def _axes(items: Sequence[Item]) -> tuple[Axis, Axis]:

@@ -22,13 +22,13 @@ from ..results.sweep import (
 from ..state import State, state_text, strategy_totals
 from ..text import buffer_text
 from .against_setting import alone_along_plot, mix_along_plot
-from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .alone import draw_decision_tree, gain_of_setting, heat_map_plot, retransmits_of
 from .axes import a_few
 from .by_discipline import by_discipline_plot
 from .by_kernel import equilibria_by_kernel_plot, throughput_by_kernel_plot
 from .by_mix import panel_by_mix_plot
 from .equilibria import equilibria_by_buffer_plot, equilibrium_by_length_plot
-from .equilibrium_map import draw_equilibrium_map
+from .equilibrium_map import equilibrium_map_plot
 from .pairs import pair_equilibria_plot
 from .setting_figures import MODELS_SAY, condition, if_modelled, references
 from .sketch import Sketch
@@ -64,13 +64,13 @@ def run_sketches(
         "goodput_gain", "", f"Goodput gain of {second} over {first}, each alone",
         f"Mean goodput when all flows run {second}, minus mean goodput when all run {first}, as a "
         "percentage of the latter. Definition: Cao et al. (IMC 2019).",
-        lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
+        lambda: heat_map_plot(measures, gain_of_setting, "goodput gain (%)", signed=True),
     )  # fmt: skip
     for strategy in (first, second):
         yield Sketch(
             "retransmits", "", f"Retransmissions of {strategy} alone",
             "Retransmitted payload bytes, as a percentage of all payload bytes sent in the window.",
-            partial(draw_heat_map, measures, retransmits_of(strategy), "retransmitted (%)", False),
+            partial(heat_map_plot, measures, retransmits_of(strategy), "retransmitted (%)", False),
             suffix=strategy,
         )  # fmt: skip
     yield Sketch(
@@ -200,7 +200,7 @@ def _discipline_sketches(
             "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
             "wherever one begins. Not known: too few mixes were measured."
             + condition(equilibria[s.label] for s in settings),
-            partial(draw_equilibrium_map, measures, settings, equilibria), suffix=shared.label,
+            partial(equilibrium_map_plot, measures, settings, equilibria), suffix=shared.label,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from .correlation import draw_model_assumptions, share_against_share_plot, synch
 from .delay_and_goodput import delay_and_goodput_plot
 from .delay_over_time import rtt_alone_plot, rtt_over_time_plot
 from .dynamics import draw_dynamics
-from .pairs import draw_tournament, pair_lines_plot
+from .pairs import pair_lines_plot, tournament_plot
 from .queue_over_time import queue_over_time_plot
 from .sketch import Sketch
 
@@ -90,7 +90,7 @@ def _pair_sketches(
         "mixes with that of the column; small: its 95 % interval. 100 %: every flow switches to "
         "it; 'or': several equilibria. Right: the mean over the opponents. A high share means that "
         "a congestion control would be adopted, not that it is fair." + condition([equilibria]),
-        lambda: draw_tournament(equilibria.pairs),
+        lambda: tournament_plot(equilibria.pairs),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ RFC_5166 = "RFC 5166, section 2.3"
 
 def _of_mix(metric: Metric, trial: TrialData) -> NDArray[np.float64]:
     """What is known of a metric of the mix's flows, at least of one."""
-    values = np.asarray(metric.compute(trial))[trial.mixed]
+    values: NDArray[np.float64] = np.asarray(metric.compute(trial))[trial.mixed]
     values = values[np.isfinite(values)]
     if not len(values):
         raise NotMeasuredError(f"no flow of the mix has a {metric.name}")
