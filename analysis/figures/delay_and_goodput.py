@@ -17,7 +17,7 @@ from .axes import a_few
 from .plot import Axis, Item, Line, Panel, Plot
 from .style import NARROW, colour_of, marker_of
 
-X, Y = "per_flow_queueing_delay", "per_flow_throughput"
+DELAY, GOODPUT = "per_flow_queueing_delay", "per_flow_throughput"
 MOST_PANELS = 8
 ROOM, LEAST_SPAN = 0.1, 0.1
 """Room beside what is drawn by its span; least span by the largest value."""
@@ -58,7 +58,7 @@ def _of_cells(measures: RunMeasures, cells: Sequence[Cell]) -> dict[str, NDArray
     found = {}
     for strategy in measures.strategies:
         trials = (trial for cell in cells for trial in cell.trials)
-        values = [[shown(t.value(X, strategy), "s"), shown(t.value(Y, strategy), "bit/s")]
+        values = [[shown(t.value(DELAY, strategy), "s"), shown(t.value(GOODPUT, strategy), "bit/s")]
                   for t in trials]  # fmt: skip
         known = [each for each in values if np.isfinite(each).all()]
         if known:

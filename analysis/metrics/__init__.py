@@ -57,7 +57,7 @@ METRICS = WithPlugins(
             starvation.LONGEST,
             changes.CONVERGENCE,
             changes.USE,
-            changes.FAIRNESS,
+            changes.UNTIL_FAIR,
             *completion.TIMES,
             *completion.SLOWDOWNS,
             completion.UNFINISHED,

@@ -251,7 +251,7 @@ USE = Metric(
     compute=_use_of_trial,
     common=False,
 )
-FAIRNESS = Metric(
+UNTIL_FAIR = Metric(
     name="time_to_fairness",
     title="Time until flows are fair",
     unit="s",
