@@ -47,7 +47,7 @@ def equilibrium_map_plot(
     colours = share_colours(measures.strategies[1], measures.strategies[0])
     items = [Cells(rows, names, shares, texts, hatched=open_cells, cmap=colours, vmin=0, vmax=1)]
     x, y = Axis("buffer", ticks=dict(enumerate(names))), Axis(ticks=dict(enumerate(rows)))
-    first, total = measures.strategies[0], sum(measures.group_sizes)
+    first, total = measures.strategies[0], measures.flows(settings[0])
     title = f"{first} flows where nobody gains by switching, of {total}"
     size = WIDE, MARGIN + ROW_HEIGHT * len(rows)
     return Plot([Panel(items, x, y, title)], size, columns=0)
