@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import TrialRecord
 
 from .measures import Cell, RunMeasures, TrialMeasures
-from .metrics.statistics import EstimateAnswer, SampleComparison, adjusted, compare_samples
+from .metrics.statistics import Estimate, SampleComparison, adjusted, compare_samples
 from .state import state_text
 
 METRIC = "per_flow_throughput"
@@ -51,7 +51,7 @@ class TestbedComparison(ContractModel):
     strategy: str
     metric: str = METRIC
     testbeds: tuple[str, str]
-    means: tuple[EstimateAnswer, EstimateAnswer]
+    means: tuple[Estimate, Estimate]
     difference: float
     ci95: float | None
     p: float | None

@@ -255,10 +255,10 @@ def _paired(own: Mapping[int, float], other: Mapping[int, float]) -> Estimate | 
 
 def _is_worse(difference: Estimate | None, better: str | None) -> bool:
     """Whether a difference to a reference surely is one for the worse."""
-    if difference is None or difference.half_width is None or better is None:
+    if difference is None or difference.ci95 is None or better is None:
         return False
     for_the_worse = -difference.mean if better == "more" else difference.mean
-    return for_the_worse > difference.half_width
+    return for_the_worse > difference.ci95
 
 
 def _empty(criterion: Criterion, note: str) -> JsonObject:
@@ -274,9 +274,9 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
     references, limited = evaluated.battery.references, evaluated.battery.limited
     compared = (
         *(Column(name, f"mean of {name} in its place", name, "unit",
-                 parts={"half_width": f"{name}_ci95"}) for name in references),
+                 parts={"ci95": f"{name}_ci95"}) for name in references),
         *(Column(f"less_{name}", f"mean difference to {name}, by repetition", f"Less {name}",
-                 "unit", parts={"half_width": f"less_{name}_ci95"}) for name in references),
+                 "unit", parts={"ci95": f"less_{name}_ci95"}) for name in references),
         Column("twice", "whether it is worse than every reference, by the 95 % intervals of the "
                "differences", "Look twice", form=lambda twice: "yes" if twice else ""),
     )  # fmt: skip
@@ -302,7 +302,7 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
             Column("what", "what is read", "Read"),
             Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
             Column("value", "mean of the control", evaluated.control, "unit",
-                   parts={"n": "n", "half_width": "ci95"}),
+                   parts={"n": "n", "ci95": "ci95"}),
             *(compared if references else ()),
             *(held if limited else ()),
             Column("note", "why it was not measured, or what to know", "Note"),

@@ -1,23 +1,25 @@
-"""Results beyond mixes and equilibria as frames: harm, changes, transfers, media, gates, bounds."""
+"""The results of a run as frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import NoReturn
 
 import polars as pl
-from nashbed.controlplane.contract.metrics import DISPLAY
+from nashbed.controlplane.contract.metrics import DISPLAY, Scope
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
 
-from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Frame
+from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Columns, Frame
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS, metric_named
-from ..state import mix_state, state_text
+from ..state import mix_state, state_text, strategy_totals
+from ..text import number
 from .changes import responses_of_run
 from .harm import YARDSTICKS, harm_of_run, yardsticks
-from .summary import RunSummary
+from .summary import RunSummary, SummaryRow
 from .transfers import READINGS, transfers_of_run
 
 INTERVALS = (
@@ -26,11 +28,248 @@ INTERVALS = (
 SETTING = Column("setting", "label of the setting", "Setting")
 MIX = Column("mix", "the mix, in words", "Mix")
 GROUP = Column("group", "the flow group", "Group")
+TRIAL = Column("trial", "the trial", "Trial")
+STRATEGY = Column("strategy", "the congestion control", "Strategy")
 METRIC = Column("metric", "the metric", "Metric", form=lambda name: metric_named(name).title)
+BUFFER_BYTES = Column("buffer_bytes", "the applied buffer", kind=pl.Int64)
+RATE = Column("rate_bps", "the applied rate", kind=pl.Int64)
+DISCIPLINE = Column("discipline", "the queue's discipline, with what of it is not as by default")
+KERNEL = Column("kernel", "the guests' kernel, in virtual time; empty: the testbed's")
 
 
 def _interval(name: str) -> dict[str, str]:
-    return {"half_width": name}
+    return {"ci95": name}
+
+
+def _metrics(scope: Scope) -> Columns[RunSummary]:
+    """A column for each metric of a scope."""
+    return Columns(
+        "each metric of the " + scope,
+        "in its base unit; null: not measured",
+        lambda summary: [
+            Column(name, METRICS[name].definition, kind=pl.Float64)
+            for name in summary.measures.metrics
+            if METRICS[name].scope == scope
+        ],
+    )
+
+
+def _trials(summary: RunSummary) -> Iterator[JsonObject]:
+    measures = summary.measures
+    counted = {each.trial.id: each for each in measures.trials}
+    for trial in measures.run.trials:
+        record, setting, measured = trial.record, trial.setting, counted.get(trial.id)
+        state = mix_state(record.mix, measures.strategies)
+        totals = zip(measures.strategies, strategy_totals(state), strict=True)
+        yield {
+            **vars(setting), **vars(record.applied), **vars(record),
+            "trial": trial.id,
+            "setting": setting.label,
+            "base_rtt_ns": min(setting.base_rtt_ns),
+            "discipline": setting.queue_label,
+            "testbed": record.ran_on and record.ran_on.testbed,
+            "host": record.ran_on and record.ran_on.host,
+            "mix": _mix(measures, state),
+            **{f"flows_{name}": count for name, count in totals},
+            "counted": measured is not None,
+            "settled": measured and measured.settled,
+            **dict.fromkeys(measures.metrics),
+            **(measured.total if measured else {}),
+        }  # fmt: skip
+
+
+TRIALS = Frame(
+    "trials",
+    "Trials",
+    "sealed trial",
+    (
+        TRIAL,
+        SETTING,
+        RATE,
+        BUFFER_BYTES,
+        Column("buffer_bdp", "the buffer in bandwidth-delay products", kind=pl.Float64),
+        Column("base_rtt_ns", "the smallest base RTT", kind=pl.Int64),
+        DISCIPLINE,
+        KERNEL,
+        Column("testbed", "the testbed that it ran on; null: the run's own"),
+        Column("host", "the host that it ran on; null: the run's own"),
+        MIX,
+        Columns("flows_<strategy>", "how many flows run the strategy", lambda summary: [
+            Column(f"flows_{name}", "", kind=pl.Int64) for name in summary.measures.strategies
+        ]),
+        Column("repetition", "number of the repetition, from 0", kind=pl.Int64),
+        Column("attempt", "number of its attempt, from 0", kind=pl.Int64),
+        Column("valid", "whether it passes every gate", kind=pl.Boolean),
+        Column("counted", "whether it is in the means", kind=pl.Boolean),
+        Column("settled", "whether its shares had settled; null: not known", kind=pl.Boolean),
+        _metrics("trial"),
+    ),
+    _trials,
+)  # fmt: skip
+
+
+def _flows(summary: RunSummary) -> Iterator[JsonObject]:
+    measures = summary.measures
+    groups = measures.run.scenario.flows
+    for measured in measures.trials:
+        setting = measured.trial.setting
+        for flow, strategy in enumerate(measured.strategy):
+            yield {
+                "trial": measured.trial.id,
+                "setting": setting.label,
+                "flow": flow,
+                "group": groups[measured.group[flow]].name,
+                "strategy": strategy,
+                "base_rtt_ns": setting.base_rtt_ns[measured.group[flow]],
+                **dict.fromkeys(measures.metrics),
+                **{name: values[flow] for name, values in measured.per_flow.items()},
+            }
+
+
+FLOWS = Frame(
+    "flows",
+    "Flows",
+    "flow of a counted trial",
+    (
+        TRIAL,
+        SETTING,
+        Column("flow", "number of the flow", kind=pl.Int64),
+        GROUP,
+        STRATEGY,
+        Column("base_rtt_ns", "its base RTT", kind=pl.Int64),
+        _metrics("flow"),
+    ),
+    _flows,
+)
+
+
+def _estimates(summary: RunSummary) -> Iterator[JsonObject]:
+    for row in summary.rows:
+        for metric, found in row:
+            if metric in METRICS:
+                each = found if isinstance(found, dict) else {None: found}
+                unit = METRICS[metric].unit
+                for strategy, mean in each.items():
+                    of = {"strategy": strategy, "metric": metric, "unit": unit, "mean": mean}
+                    yield vars(row) | of
+
+
+ESTIMATES = Frame(
+    "mixes",
+    "Means",
+    "setting, mix, metric and, where the metric is of flows, congestion control",
+    (
+        SETTING,
+        RATE,
+        Column("buffer", "the buffer as the scenario has it"),
+        BUFFER_BYTES,
+        DISCIPLINE,
+        KERNEL,
+        MIX,
+        Column("trials_valid", "valid trials", kind=pl.Int64),
+        Column("trials_invalid", "invalid ones, every attempt counted", kind=pl.Int64),
+        Column("trials_unsettled", "valid ones that had not settled", kind=pl.Int64),
+        Column("trials_marked", "valid ones with a mark", kind=pl.Int64),
+        Column("equilibrium", "whether no flow gains by a switch; null: mixes are missing",
+               kind=pl.Boolean),
+        Column("epsilon_equilibrium", "whether none gains more than the scenario's epsilon",
+               kind=pl.Boolean),
+        Column("gain_of_fair_share", "the largest gain of a switch, by the fair share", "", PLAIN),
+        Column("probability", "how probably the mix is the equilibrium; null: not known", "",
+               PLAIN),
+        STRATEGY,
+        METRIC,
+        Column("unit", "unit of the mean"),
+        Column("mean", "mean over the valid trials", "", PLAIN,
+               parts={"n": "n", **_interval("ci95")}),
+    ),
+    _estimates,
+)  # fmt: skip
+
+
+def _mixes(summary: RunSummary) -> Iterator[JsonObject]:
+    measures = summary.measures
+    cells = (cell for each in summary.equilibria for cell in measures.cells(each.setting))
+    for row, cell in zip(summary.rows, cells, strict=True):
+        yield vars(row) | {
+            "equilibrium": _verdict(row),
+            "trials": _trials_text(row, measures.run.scenario.trials),
+            **{f"throughput {name}": mean for name, mean in row.per_flow_throughput.items()},
+            **{f"marks {name}": cell.estimate("per_flow_mark_rate", name)
+               for name in measures.strategies},
+            **{f"groups {name}": _by_group(row, name) for name in measures.strategies},
+        }  # fmt: skip
+
+
+def _verdict(row: SummaryRow) -> str:
+    if row.equilibrium or row.epsilon_equilibrium:
+        return "yes" if row.equilibrium else "nearly"
+    return "undecided" if row.equilibrium is None else "no"
+
+
+def _trials_text(row: SummaryRow, planned: int) -> str:
+    """Valid trials of those planned, with signs for those that a reader should know of."""
+    invalid = f" ({row.trials_invalid} invalid)" if row.trials_invalid else ""
+    moving = f" ~{row.trials_unsettled}" if row.trials_unsettled else ""
+    marked = f" !{row.trials_marked}" if row.trials_marked else ""
+    return f"{row.trials_valid}/{planned}{invalid}{moving}{marked}"
+
+
+def _by_group(row: SummaryRow, strategy: str) -> str:
+    """Throughput of a strategy's flows in each of several groups that has any, in Mbit/s."""
+    means = {group.group: group.per_flow_throughput[strategy] for group in row.groups
+             if group.counts.get(strategy)}  # fmt: skip
+    each = (f"{name} {number(mean and mean.mean * 1e-6)}" for name, mean in means.items())
+    return f"({', '.join(each)})" if means else ""
+
+
+def _sought(summary: RunSummary) -> Iterator[Column]:
+    """What a run says of equilibria, if it says anything."""
+    if summary.seeks_equilibria:
+        over = next((each.over for each in summary.equilibria), "")
+        yield Column("equilibrium", "", f"Equilibrium{over}", brief=True)
+        if any(row.probability is not None for row in summary.rows):
+            yield Column("probability", "", "Probability", PERCENT)
+        yield Column("gain_of_fair_share", "", "Gain", PERCENT)
+
+
+def _marked(summary: RunSummary) -> Iterator[Column]:
+    if any(row.mark_rate for row in summary.rows):
+        for name in summary.measures.strategies:
+            yield Column(f"marks {name}", "", name, PERCENT, over="Marked")
+
+
+MIXES = Frame(
+    "mixes",
+    "Mixes",
+    "setting and mix",
+    (
+        replace(SETTING, brief=True),
+        replace(MIX, brief=True),
+        Columns("equilibrium", "whether the mix is one, and what a switch gains", _sought),
+        Column("trials", "valid trials", "Valid", PLAIN, brief=True),
+        Columns("throughput", "of each congestion control", lambda summary: [
+            Column(f"throughput {name}", "", name, (1e-6, "Mbit/s"), over="Throughput per flow",
+                   brief=True, more=f"groups {name}")
+            for name in summary.measures.strategies
+        ]),
+        Column("mean_queueing_delay", "", "mean", MILLISECONDS, over="Queueing delay", brief=True),
+        Column("p95_queueing_delay", "", "p95", MILLISECONDS, over="Queueing delay"),
+        Column("utilisation", "", "Utilisation", PERCENT, brief=True),
+        Column("jain_index", "", "Jain", PLAIN),
+        Column("loss_rate", "", "Loss", PERCENT),
+        Columns("marks", "of each congestion control, where there are any", _marked),
+        Column("retransmit_share", "", "Retransmits", PERCENT),
+    ),
+    _mixes,
+    "Means over valid trials, ± half the width of the 95 % interval (Student t) where n > 2; of "
+    "two trials both values, for they make no interval. Valid: valid trials of those planned; ~: "
+    "of these had not settled; !: of these have a mark. Gain: the largest gain of a single flow "
+    "that switches, as a percentage of the fair share. Probability: the probability that the mix "
+    "is the equilibrium, from the place where the fitted lead ends (crosses zero). p95: 95th "
+    "percentile. Marked: packets in which the queue set CE (congestion experienced), of those "
+    "that left; a mark is no loss.",
+)  # fmt: skip
 
 
 def _harm(summary: RunSummary) -> Iterator[JsonObject]:
@@ -63,9 +302,11 @@ HARM = Frame(
         Column("harm", "the harm: its mean over the trials", "Harm", PLAIN,
                parts={"n": "n", **_interval("ci95")}),
         Column("against_own", "whether it is `less`, `as much` or `more` than what the victim's "
-               "own kind does; null: not known", "Than by its own kind", PLAIN),
-        Column("against_cubic", "likewise, than what CUBIC does", "Than by CUBIC", PLAIN),
-        Column("against_reno", "likewise, than what Reno does", "Than by Reno", PLAIN),
+               "own kind does; null: not known", "Than by its own kind", PLAIN, kind=pl.String),
+        Column("against_cubic", "likewise, than what CUBIC does", "Than by CUBIC", PLAIN,
+               kind=pl.String),
+        Column("against_reno", "likewise, than what Reno does", "Than by Reno", PLAIN,
+               kind=pl.String),
     ),
     _harm,
     "Harm by Ware et al. (HotNets 2019): (alone - beside) / alone where more is better, (beside - "
@@ -96,7 +337,7 @@ CHANGES = Frame(
     (
         SETTING,
         MIX,
-        Column("change", "number of the change, from 0"),
+        Column("change", "number of the change, from 0", kind=pl.Int64),
         Column("at_s", "when it comes", "At", SECONDS),
         Column("what", "what changes", "Change"),
         Column("until_next_s", "time to the next change", "Until the next", SECONDS),
@@ -105,8 +346,8 @@ CHANGES = Frame(
         METRIC,
         Column("time_s", "mean over the trials in which it came", "Time", SECONDS,
                parts=_interval("ci95")),
-        Column("trials", "trials", "Trials", PLAIN),
-        Column("known", "trials in which it came", "In which it came", PLAIN),
+        Column("trials", "trials", "Trials", PLAIN, kind=pl.Int64),
+        Column("known", "trials in which it came", "In which it came", PLAIN, kind=pl.Int64),
     ),
     _changes,
     "Converged: from then on throughput, in windows of a tenth of the time to the next change, "
@@ -135,10 +376,10 @@ TRANSFERS = Frame(
         SETTING,
         MIX,
         GROUP,
-        Column("strategy", "their strategy", "Strategy"),
+        STRATEGY,
         Column("sizes", "the size class", "Size"),
-        Column("transfers", "how many arrived", "Transfers", PLAIN),
-        Column("unfinished", "how many were not completed", "Not completed", PLAIN),
+        Column("transfers", "how many arrived", "Transfers", PLAIN, kind=pl.Int64),
+        Column("unfinished", "how many were not completed", "Not completed", PLAIN, kind=pl.Int64),
         *(
             Column(name, f"{name.rsplit('_', 1)[0]} of the "
                    + ("completion time" if name.endswith("_s") else "slowdown")
@@ -212,11 +453,10 @@ GATES = Frame(
     (
         SETTING,
         MIX,
-        Column("trial", "the trial", "Trial"),
+        TRIAL,
         Column("name", "the gate", "Gate"),
-        Column(
-            "passed", "whether the trial passes it", "Passed", form=lambda x: "yes" if x else "NO"
-        ),
+        Column("passed", "whether the trial passes it", "Passed", kind=pl.Boolean,
+               form=lambda x: "yes" if x else "NO"),
         Column("value", "what was measured; null: not measurable", "Value", PLAIN),
         Column("limit", "the bound", "Limit", PLAIN),
         Column("unit", "unit of both", "Unit"),
@@ -227,7 +467,7 @@ GATES = Frame(
 
 
 def _bounds(summary: RunSummary) -> Iterator[JsonObject]:
-    return (vars(each) for each in summary.acceptance)
+    return (vars(each) | {"open": each.open_to} for each in summary.acceptance)
 
 
 BOUNDS = Frame(
@@ -238,12 +478,12 @@ BOUNDS = Frame(
         SETTING,
         Column("metric", "the bound's metric"),
         Column("description", "what is held to what", "What"),
-        Column("value", "what was measured; null: it was not", "Value", PLAIN),
+        Column("value", "what was measured; null: it was not", "Value", PLAIN, more="open"),
         Column("low", "smallest allowed value; null: no bound", "Least", PLAIN),
         Column("high", "largest allowed value; null: no bound", "Most", PLAIN),
         Column("unit", "unit of the three", "Unit"),
         Column("verdict", "`met`, `missed` or `undecided`", "Verdict"),
-        Column("detail", "where the value comes from, or why there is none"),
+        Column("detail", "where the value comes from, or why there is none", "From"),
     ),
     _bounds,
     lacking="the scenario has no `acceptance`",
@@ -253,6 +493,8 @@ ON_PAGE = (HARM, CHANGES, TRANSFERS, MEDIA)
 """Those with a section of the report where a run has any, in its order."""
 FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS)}
 """Those that are exported when they are asked for."""
+FLAT = (TRIALS, FLOWS, ESTIMATES)
+"""Those that are always exported."""
 
 
 def made_table(summary: RunSummary, name: str) -> pl.DataFrame:
@@ -261,24 +503,24 @@ def made_table(summary: RunSummary, name: str) -> pl.DataFrame:
     Raises:
         RunError: There is no such frame, or the run has none of it.
     """
-    table = _frame(name).table(summary)
-    return table if table.width else _refuse(summary, name)
+    table = _frame(name, FRAMES).table(summary)
+    return table if table.height else _refuse(summary, name)
 
 
 def made_section(summary: RunSummary, name: str) -> JsonObject:
-    """The same as a page shows it."""
-    section = _frame(name).section(summary)
+    """One of FRAMES, or the mixes, as a page shows it."""
+    section = _frame(name, {MIXES.name: MIXES} | FRAMES).section(summary)
     return section if section["rows"] else _refuse(summary, name)
 
 
-def _frame(name: str) -> Frame[RunSummary]:
-    if name not in FRAMES:
-        raise RunError(f"there is no table {name!r}; there are {', '.join(FRAMES)}")
-    return FRAMES[name]
+def _frame(name: str, known: Mapping[str, Frame[RunSummary]]) -> Frame[RunSummary]:
+    if name not in known:
+        raise RunError(f"there is no table {name!r}; there are {', '.join(known)}")
+    return known[name]
 
 
 def _refuse(summary: RunSummary, name: str) -> NoReturn:
-    raise RunError(f"{summary.measures.run.path}: {FRAMES[name].lacking}")
+    raise RunError(f"{summary.measures.run.path}: {(FRAMES.get(name) or MIXES).lacking}")
 
 
 def _mix(measures: RunMeasures, state: tuple[tuple[int, ...], ...]) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,11 @@ def section_text(section: JsonObject) -> str:
     """A section of a report as plain text: its table and its note."""
     heads = (f">{head}" for head in section["columns"])
     table = new_table(section["title"], *section["words"], *heads)
-    for row in section["rows"]:
-        values = (" ".join(filter(None, value)) for value in row["values"])
-        table.add_row(row["setting"], *row["words"], *values)
+    for _, rows in groupby(section["rows"], lambda row: row["setting"]):
+        table.add_section()
+        for row in rows:
+            values = (" ".join(filter(None, value)) for value in row["values"])
+            table.add_row(row["setting"], *row["words"], *values)
     return as_text(table, WIDE) + (f"{fill(section['note'], WIDE)}\n" if section["note"] else "")
 
 

@@ -38,6 +38,6 @@ def _made(frame: Frame[Any]) -> str:
 
 
 def _columns(column: Column) -> list[tuple[str, str]]:
-    words = {"half_width": "half the width of its 95 % interval", "n": "of how many trials"}
+    words = {"ci95": "half the width of its 95 % interval", "n": "of how many trials"}
     parts = [(code(name), words[part]) for part, name in column.parts.items()]
     return [(code(column.name), column.about), *parts]
