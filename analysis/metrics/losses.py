@@ -14,33 +14,34 @@ from ..errors import NotMeasuredError
 from .metric import Metric
 
 
-def loss_rate(dropped: NDArray[np.float64], arrived: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dropped by arrived packets of each flow (unit 1).
+def packet_rate(chosen: NDArray[np.float64], packets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dropped by arrived, or marked by departed packets of each flow (unit 1).
 
     Retransmissions are arrivals like any other; the delay line's random loss happens before
-    the queue and is not in it.
+    the queue and is not in it. DCTCP's alpha estimates the rate of marks (RFC 8257, section 3.3),
+    in bytes.
 
     Args:
-        dropped: Packets dropped, shape (F,).
-        arrived: Packets that arrived, dropped ones included, shape (F,).
+        chosen: Packets that were dropped, or left with CE set by the queue, shape (F,).
+        packets: Packets that arrived, dropped ones included, or that left, shape (F,).
 
     Returns:
-        Loss rates, shape (F,); NaN where nothing arrived.
+        Rates, shape (F,); NaN where there was no packet.
     """
-    result = np.full(len(arrived), np.nan)
-    np.divide(dropped, arrived, out=result, where=arrived > 0)
+    result = np.full(len(packets), np.nan)
+    np.divide(chosen, packets, out=result, where=packets > 0)
     return result
 
 
 def _loss_of_flows(trial: TrialData) -> NDArray[np.float64]:
     queue = trial.need_queue()
-    return loss_rate(queue.dropped_packets, queue.arrived_packets)
+    return packet_rate(queue.dropped_packets, queue.arrived_packets)
 
 
 def _loss_of_trial(trial: TrialData) -> float:
     queue = trial.need_queue()
     sums = queue.dropped_packets.sum(keepdims=True), queue.arrived_packets.sum(keepdims=True)
-    return float(loss_rate(*sums)[0])
+    return float(packet_rate(*sums)[0])
 
 
 PER_FLOW_LOSS = Metric(
@@ -89,7 +90,7 @@ def loss_rate_by_reason(
         Rates that add up to the loss rate, shape (R,); NaN where nothing arrived.
     """
     total = np.full(len(by_reason), arrived.sum())
-    return loss_rate(by_reason.sum(axis=1), total)
+    return packet_rate(by_reason.sum(axis=1), total)
 
 
 def _rate_of(reason: str) -> Callable[[TrialData], float]:
@@ -120,23 +121,6 @@ BY_REASON = tuple(
 )
 
 
-def mark_rate(marked: NDArray[np.float64], departed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Marked by departed packets of each flow (unit 1).
-
-    DCTCP's alpha estimates it (RFC 8257, section 3.3), in bytes.
-
-    Args:
-        marked: Packets that left with CE set by the queue, shape (F,).
-        departed: Packets that left, shape (F,).
-
-    Returns:
-        Mark rates, shape (F,); NaN where nothing left.
-    """
-    result = np.full(len(departed), np.nan)
-    np.divide(marked, departed, out=result, where=departed > 0)
-    return result
-
-
 def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     queue = trial.need_queue()
     if queue.marked_packets is None:
@@ -145,12 +129,11 @@ def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _marks_of_flows(trial: TrialData) -> NDArray[np.float64]:
-    return mark_rate(*_marked(trial))
+    return packet_rate(*_marked(trial))
 
 
 def _marks_of_trial(trial: TrialData) -> float:
-    marked, departed = (each.sum(keepdims=True) for each in _marked(trial))
-    return float(mark_rate(marked, departed)[0])
+    return float(packet_rate(*(each.sum(keepdims=True) for each in _marked(trial)))[0])
 
 
 PER_FLOW_MARKS = Metric(

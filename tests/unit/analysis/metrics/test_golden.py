@@ -19,8 +19,8 @@ from nashbed.analysis.metrics.losses import (
     BY_REASON,
     LOSS,
     increase,
-    loss_rate,
     loss_rate_by_reason,
+    packet_rate,
     retransmit_share,
 )
 from nashbed.analysis.metrics.mixes import Crossing, crossings, rtt_order
@@ -102,8 +102,8 @@ def test_jain_index() -> None:
     assert np.isnan(jain_index(np.zeros(3)))
 
 
-def test_loss_rate() -> None:
-    found = loss_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
+def test_packet_rate() -> None:
+    found = packet_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
     assert found[:2].tolist() == [0.25, 0.0]
     assert np.isnan(found[2])
 
