@@ -74,8 +74,9 @@ class Column:
     def exported(self, row: JsonObject) -> JsonObject:
         """The cells of exported tables."""
         value = row[self.name]
-        known = vars(value) if isinstance(value, Estimate) else {"mean": value, "n": 0}
-        return {self.name: known["mean"]} | {to: known.get(of) for of, to in self.parts.items()}
+        mean = value.mean if isinstance(value, Estimate) else value
+        parts = {name: getattr(value, part, None) for part, name in self.parts.items()}
+        return {self.name: mean} | parts
 
     def on_page(self, row: JsonObject) -> tuple[str, str]:
         """The cell on a page, and its interval."""

@@ -37,7 +37,7 @@ class Estimate(ContractModel):
     mean: float
     n: int
     ci95: float | None
-    points: tuple[float, ...] = Field((), exclude_if=lambda points: not points)
+    points: tuple[float, ...] = Field(default=(), exclude_if=lambda points: not points)
 
     def scaled(self, factor: float) -> Estimate:
         """This estimate in another unit."""

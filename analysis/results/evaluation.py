@@ -287,14 +287,15 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
         *(Column(f"less_{name}", f"mean difference to {name}, by repetition", f"Less {name}",
                  "unit", parts={"ci95": f"less_{name}_ci95"}) for name in references),
         Column("twice", "whether it is worse than every reference, by the 95 % intervals of the "
-               "differences", "Look twice", form=lambda twice: "yes" if twice else ""),
+               "differences", "Look twice", kind=pl.Boolean,
+               form=lambda twice: "yes" if twice else ""),
     )  # fmt: skip
     held = (
         Column("least", "of the trials", "Least", "unit"),
         Column("most", "of the trials", "Most", "unit"),
         Column("low", "smallest value that a trial may have", "At least", "unit"),
         Column("high", "largest value that a trial may have", "At most", "unit"),
-        Column("within", "number of trials within the limits", "Within", PLAIN),
+        Column("within", "number of trials within the limits", "Within", PLAIN, kind=pl.Int64),
         Column("verdict", "`met`, `missed`, or `undecided` as trials are missing", "Verdict"),
     )
     return Frame(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import polars as pl
 from nashbed.controlplane.contract.metrics import DISPLAY, Scope
@@ -16,7 +16,7 @@ from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Columns, Fram
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS, metric_named
 from ..state import mix_state, state_text, strategy_totals
-from ..text import number
+from ..text import with_interval
 from .changes import responses_of_run
 from .harm import YARDSTICKS, harm_of_run, yardsticks
 from .summary import RunSummary, SummaryRow
@@ -34,6 +34,10 @@ METRIC = Column("metric", "the metric", "Metric", form=lambda name: metric_named
 BUFFER_BYTES = Column("buffer_bytes", "the applied buffer", kind=pl.Int64)
 RATE = Column("rate_bps", "the applied rate", kind=pl.Int64)
 DISCIPLINE = Column("discipline", "the queue's discipline, with what of it is not as by default")
+GAIN = Column("gain_of_fair_share", "the largest gain of a switch, by the fair share", "", PLAIN)
+PROBABILITY = Column(
+    "probability", "how probably the mix is the equilibrium; null: not known", "", PLAIN
+)
 KERNEL = Column("kernel", "the guests' kernel, in virtual time; empty: the testbed's")
 
 
@@ -47,11 +51,22 @@ def _metrics(scope: Scope) -> Columns[RunSummary]:
         "each metric of the " + scope,
         "in its base unit; null: not measured",
         lambda summary: [
-            Column(name, METRICS[name].definition, kind=pl.Float64)
-            for name in summary.measures.metrics
-            if METRICS[name].scope == scope
+            _mean_of(name, "") for name in summary.measures.metrics if METRICS[name].scope == scope
         ],
     )
+
+
+def _mean_of(
+    metric: str, title: str, shown: tuple[float, str] | None = None, name: str = "", **how: Any
+) -> Column:
+    """The mean of a metric over trials; of shares in per cent.
+
+    Args:
+        name: The row's key; empty: the metric's name.
+    """
+    known = METRICS[metric]
+    usual = PERCENT if known.unit == "1" else DISPLAY[known.unit]
+    return Column(name or metric, known.definition, title, shown or usual, **how)
 
 
 def _trials(summary: RunSummary) -> Iterator[JsonObject]:
@@ -94,7 +109,7 @@ TRIALS = Frame(
         Column("testbed", "the testbed that it ran on; null: the run's own"),
         Column("host", "the host that it ran on; null: the run's own"),
         MIX,
-        Columns("flows_<strategy>", "how many flows run the strategy", lambda summary: [
+        Columns("`flows_<strategy>`", "how many flows run the strategy", lambda summary: [
             Column(f"flows_{name}", "", kind=pl.Int64) for name in summary.measures.strategies
         ]),
         Column("repetition", "number of the repetition, from 0", kind=pl.Int64),
@@ -150,8 +165,9 @@ def _estimates(summary: RunSummary) -> Iterator[JsonObject]:
                 each = found if isinstance(found, dict) else {None: found}
                 unit = METRICS[metric].unit
                 for strategy, mean in each.items():
-                    of = {"strategy": strategy, "metric": metric, "unit": unit, "mean": mean}
-                    yield vars(row) | of
+                    of = {"strategy": strategy, "metric": metric, "unit": unit}
+                    none = {"mean": None, "n": 0, "ci95": None}
+                    yield vars(row) | of | (vars(mean) if mean else none)
 
 
 ESTIMATES = Frame(
@@ -174,14 +190,14 @@ ESTIMATES = Frame(
                kind=pl.Boolean),
         Column("epsilon_equilibrium", "whether none gains more than the scenario's epsilon",
                kind=pl.Boolean),
-        Column("gain_of_fair_share", "the largest gain of a switch, by the fair share", "", PLAIN),
-        Column("probability", "how probably the mix is the equilibrium; null: not known", "",
-               PLAIN),
+        GAIN,
+        PROBABILITY,
         STRATEGY,
         METRIC,
         Column("unit", "unit of the mean"),
-        Column("mean", "mean over the valid trials", "", PLAIN,
-               parts={"n": "n", **_interval("ci95")}),
+        Column("mean", "mean over the valid trials; null: not measured", "", PLAIN),
+        Column("n", "of how many trials", kind=pl.Int64),
+        Column("ci95", "half the width of its 95 % interval; null: there is none", "", PLAIN),
     ),
     _estimates,
 )  # fmt: skip
@@ -219,7 +235,9 @@ def _by_group(row: SummaryRow, strategy: str) -> str:
     """Throughput of a strategy's flows in each of several groups that has any, in Mbit/s."""
     means = {group.group: group.per_flow_throughput[strategy] for group in row.groups
              if group.counts.get(strategy)}  # fmt: skip
-    each = (f"{name} {number(mean and mean.mean * 1e-6)}" for name, mean in means.items())
+    each = (
+        f"{name} {with_interval(mean and mean.scaled(1e-6))[0]}" for name, mean in means.items()
+    )
     return f"({', '.join(each)})" if means else ""
 
 
@@ -227,16 +245,17 @@ def _sought(summary: RunSummary) -> Iterator[Column]:
     """What a run says of equilibria, if it says anything."""
     if summary.seeks_equilibria:
         over = next((each.over for each in summary.equilibria), "")
-        yield Column("equilibrium", "", f"Equilibrium{over}", brief=True)
+        about = "whether it is one: `yes`, `nearly` (of epsilon), `no` or `undecided`"
+        yield Column("equilibrium", about, f"Equilibrium{over}", brief=True)
         if any(row.probability is not None for row in summary.rows):
-            yield Column("probability", "", "Probability", PERCENT)
-        yield Column("gain_of_fair_share", "", "Gain", PERCENT)
+            yield replace(PROBABILITY, title="Probability", shown=PERCENT)
+        yield replace(GAIN, title="Gain", shown=PERCENT)
 
 
 def _marked(summary: RunSummary) -> Iterator[Column]:
     if any(row.mark_rate for row in summary.rows):
         for name in summary.measures.strategies:
-            yield Column(f"marks {name}", "", name, PERCENT, over="Marked")
+            yield _mean_of("per_flow_mark_rate", name, name=f"marks {name}", over="Marked")
 
 
 MIXES = Frame(
@@ -247,19 +266,19 @@ MIXES = Frame(
         replace(SETTING, brief=True),
         replace(MIX, brief=True),
         Columns("equilibrium", "whether the mix is one, and what a switch gains", _sought),
-        Column("trials", "valid trials", "Valid", PLAIN, brief=True),
+        Column("trials", "valid trials of those planned", "Valid", PLAIN, brief=True),
         Columns("throughput", "of each congestion control", lambda summary: [
-            Column(f"throughput {name}", "", name, (1e-6, "Mbit/s"), over="Throughput per flow",
-                   brief=True, more=f"groups {name}")
+            _mean_of("per_flow_throughput", name, name=f"throughput {name}",
+                     over="Throughput per flow", brief=True, more=f"groups {name}")
             for name in summary.measures.strategies
         ]),
-        Column("mean_queueing_delay", "", "mean", MILLISECONDS, over="Queueing delay", brief=True),
-        Column("p95_queueing_delay", "", "p95", MILLISECONDS, over="Queueing delay"),
-        Column("utilisation", "", "Utilisation", PERCENT, brief=True),
-        Column("jain_index", "", "Jain", PLAIN),
-        Column("loss_rate", "", "Loss", PERCENT),
+        _mean_of("mean_queueing_delay", "mean", over="Queueing delay", brief=True),
+        _mean_of("p95_queueing_delay", "p95", over="Queueing delay"),
+        _mean_of("utilisation", "Utilisation", brief=True),
+        _mean_of("jain_index", "Jain", PLAIN),
+        _mean_of("loss_rate", "Loss"),
         Columns("marks", "of each congestion control, where there are any", _marked),
-        Column("retransmit_share", "", "Retransmits", PERCENT),
+        _mean_of("retransmit_share", "Retransmits"),
     ),
     _mixes,
     "Means over valid trials, ± half the width of the 95 % interval (Student t) where n > 2; of "
@@ -424,12 +443,7 @@ MEDIA = Frame(
         SETTING,
         MIX,
         GROUP,
-        *(
-            Column(name, "mean over the group's flows", title,
-                   MILLISECONDS if METRICS[name].unit == "s" else PERCENT,
-                   parts=_interval(f"{name}_ci95"))
-            for name, title in _MEDIA.items()
-        ),
+        *(_mean_of(name, title, parts=_interval(f"{name}_ci95")) for name, title in _MEDIA.items()),
     ),
     _media,
     "Of datagrams that were sent in the measured windows: delays of those that arrived, and the "
@@ -503,14 +517,16 @@ def made_table(summary: RunSummary, name: str) -> pl.DataFrame:
     Raises:
         RunError: There is no such frame, or the run has none of it.
     """
-    table = _frame(name, FRAMES).table(summary)
-    return table if table.height else _refuse(summary, name)
+    frame = _frame(name, FRAMES)
+    table = frame.table(summary)
+    return table if table.height else _refuse(summary, frame)
 
 
-def made_section(summary: RunSummary, name: str) -> JsonObject:
+def made_section(summary: RunSummary, name: str, brief: bool = False) -> JsonObject:
     """One of FRAMES, or the mixes, as a page shows it."""
-    section = _frame(name, {MIXES.name: MIXES} | FRAMES).section(summary)
-    return section if section["rows"] else _refuse(summary, name)
+    frame = _frame(name, {MIXES.name: MIXES} | FRAMES)
+    section = frame.section(summary, brief)
+    return section if section["rows"] or frame is MIXES else _refuse(summary, frame)
 
 
 def _frame(name: str, known: Mapping[str, Frame[RunSummary]]) -> Frame[RunSummary]:
@@ -519,8 +535,8 @@ def _frame(name: str, known: Mapping[str, Frame[RunSummary]]) -> Frame[RunSummar
     return known[name]
 
 
-def _refuse(summary: RunSummary, name: str) -> NoReturn:
-    raise RunError(f"{summary.measures.run.path}: {(FRAMES.get(name) or MIXES).lacking}")
+def _refuse(summary: RunSummary, frame: Frame[RunSummary]) -> NoReturn:
+    raise RunError(f"{summary.measures.run.path}: {frame.lacking}")
 
 
 def _mix(measures: RunMeasures, state: tuple[tuple[int, ...], ...]) -> str:

@@ -14,7 +14,7 @@ from nashbed.analysis.metrics.occupancy import By, flow_labels, occupancy
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.fairness import fairness_lines
-from nashbed.analysis.results.frames import MIXES, made_section, made_table
+from nashbed.analysis.results.frames import made_section, made_table
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.analysis.traces import (
     NS_PER_S,
@@ -319,21 +319,17 @@ class Run:
         """
         return self.tables[name] if name in self.tables else made_table(self.summary, name)
 
-    @property
-    def brief_mixes(self) -> JsonObject:
-        """The table of mixes that a terminal shows after a run."""
-        return MIXES.section(self.summary, brief=True) | {"title": self.scenario.title, "note": ""}
-
-    def section(self, name: str) -> JsonObject:
+    def section(self, name: str, brief: bool = False) -> JsonObject:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
             name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates` or `bounds`.
+            brief: Only the columns that a terminal shows after a run.
 
         Raises:
             RunError: As `table` has it.
         """
-        return made_section(self.summary, name)
+        return made_section(self.summary, name, brief)
 
     def export(
         self, out: str | Path, suffix: str = "csv", raw: Sequence[str] = ()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 WIDTH = 110
 LINE_EVERY_S = 15.0
 WIDE = 120
+HEAD_WIDTH = 14
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
@@ -62,7 +63,7 @@ def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH)
 
 def section_text(section: JsonObject) -> str:
     """A section of a report as plain text: its table and its note."""
-    heads = (f">{head}" for head in section["columns"])
+    heads = (f">{fill(head, HEAD_WIDTH)}" for head in section["columns"])
     table = new_table(section["title"], *section["words"], *heads)
     for _, rows in groupby(section["rows"], lambda row: row["setting"]):
         table.add_section()

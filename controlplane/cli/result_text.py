@@ -80,7 +80,9 @@ def result_text(results: Run, report: Path | None) -> str:
     Args:
         report: The report page; None: it was not built.
     """
-    text = section_text(results.brief_mixes)
+    text = section_text(
+        results.section("mixes", brief=True) | {"title": results.scenario.title, "note": ""}
+    )
     if results.summary.seeks_equilibria:
         text += f"nearly: nobody gains more than {results.scenario.equilibrium.epsilon} of the "
         text += "fair share by switching\n"
