@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 from nashbed.analysis.frame import PERCENT, PLAIN, Column, Columns, Frame
 from nashbed.analysis.metrics.statistics import Estimate
+from nashbed.analysis.text import NONE
 
 Rows = dict[str, dict[str, object]]
 
@@ -44,7 +45,7 @@ def test_a_page_has_words_first_and_shares_under_one_head() -> None:
     section = FRAME.section({"s": ROW})
     assert section["words"] == ["Setting", "Word"]
     assert section["columns"] == ["Share, a (%)", "Share, b (%)", "Value"]
-    assert section["rows"][0]["values"] == [("12.5", "± 1.2 (of 2)"), ("–", ""), ("–", "")]
+    assert section["rows"][0]["values"] == [("12.5", "± 1.2 (of 2)"), (NONE, ""), (NONE, "")]
     assert FRAME.heads({}) == [("Share (%)", ["a", "b"]), ("", ["Value"])]
 
 
