@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import polars as pl
 from nashbed.controlplane.contract.metrics import DISPLAY
-from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.contract.model import ContractModel, JsonObject
 
 from .metrics.statistics import Estimate
 from .text import NONE, number, with_interval
@@ -27,7 +27,7 @@ class Column:
 
     Attributes:
         name: Its name in exported tables.
-        about: What it is.
+        about: What it is; or the model whose docstring says so.
         title: Its head on a page; empty: only exports have it.
         shown: Factor and unit of numbers on a page; `unit`: as the row's `unit` is shown; None: it
             has words, and stands before the numbers.
@@ -40,7 +40,7 @@ class Column:
     """
 
     name: str
-    about: str
+    about: str | type[ContractModel]
     title: str = ""
     shown: tuple[float, str] | Literal["unit"] | None = None
     form: Callable[[Any], str] = str
@@ -89,6 +89,18 @@ class Column:
             )
             return mean, f"{interval} {row.get(self.more, '')}".strip()
         return NONE if value is None else self.form(value), ""
+
+
+_KINDS = {str: pl.String, bool: pl.Boolean, int: pl.Int64}
+
+
+def columns_of(model: type[ContractModel], without: Collection[str] = ()) -> tuple[Column, ...]:
+    """A column for each field of a flat model that is exported as it is."""
+    return tuple(
+        Column(name, model, kind=_KINDS.get((get_args(of) or (of,))[0], pl.Float64))
+        for name, of in ((n, field.annotation) for n, field in model.model_fields.items())
+        if name not in without
+    )
 
 
 @dataclass(frozen=True)

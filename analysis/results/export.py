@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.store.errors import RunError, writing
 from nashbed.controlplane.store.staging import whole_folder
 from nashbed.controlplane.store.tables import TABLES
 
-from ..correlation import correlate_run, correlation_answer
 from ..measures import RunMeasures
-from ..models.starts import BBR, CUBIC
 from ..sharing.tables import MADE as MADE_OF_POSTCARDS
 from .frames import FLAT, FRAMES, made_table
 from .summary import RunSummary
@@ -54,9 +51,7 @@ def flat_tables(summary: RunSummary) -> dict[str, pl.DataFrame]:
     Values are in base units.
     """
     tables = {frame.name: frame.table(summary) for frame in FLAT}
-    if rows := _ledger_rows(summary.measures):
-        tables["ledger"] = pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
-    return tables
+    return {name: table for name, table in tables.items() if table.height or name != "ledger"}
 
 
 def check_export(out: Path, suffix: str, raw: Sequence[str]) -> None:
@@ -76,26 +71,6 @@ def check_export(out: Path, suffix: str, raw: Sequence[str]) -> None:
     foreign = [p for p in out.iterdir() if p.suffix[1:] not in FORMATS] if out.is_dir() else []
     if foreign or out.is_file():
         raise RunError(f"{out}: holds other files; name an empty folder with --out")
-
-
-def _ledger_rows(measures: RunMeasures) -> list[JsonObject]:
-    """One row for each assumption of Mishra's model, setting and mix; nothing of other runs."""
-    if not {CUBIC, BBR} <= set(measures.strategies):
-        return []
-    return [
-        {
-            "setting": each.setting,
-            "mix": ledger.mix,
-            "bbr_share": ledger.bbr_share,
-            "bbr_share_all_measured": ledger.replaced,
-            "bbr_share_synchronised": ledger.predicted.synchronised,
-            "bbr_share_desynchronised": ledger.predicted.desynchronised,
-            **entry.model_dump(),
-        }
-        for each in correlation_answer(correlate_run(measures)).settings
-        for ledger in each.ledgers
-        for entry in ledger.entries
-    ]
 
 
 def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:

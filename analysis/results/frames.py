@@ -12,11 +12,16 @@ from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
 
-from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Columns, Frame
+from ..correlation import correlate_run, correlation_answer
+from ..correlation.answer import LedgerAnswer, LedgerRow
+from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Columns, Frame, columns_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS, metric_named
+from ..metrics.statistics import Estimate
+from ..models.starts import BBR, CUBIC
 from ..state import mix_state, state_text, strategy_totals
 from ..text import with_interval
+from .acceptance import AcceptanceResult
 from .changes import responses_of_run
 from .harm import YARDSTICKS, harm_of_run, yardsticks
 from .summary import RunSummary, SummaryRow
@@ -31,14 +36,6 @@ GROUP = Column("group", "the flow group", "Group")
 TRIAL = Column("trial", "the trial", "Trial")
 STRATEGY = Column("strategy", "the congestion control", "Strategy")
 METRIC = Column("metric", "the metric", "Metric", form=lambda name: metric_named(name).title)
-BUFFER_BYTES = Column("buffer_bytes", "the applied buffer", kind=pl.Int64)
-RATE = Column("rate_bps", "the applied rate", kind=pl.Int64)
-DISCIPLINE = Column("discipline", "the queue's discipline, with what of it is not as by default")
-GAIN = Column("gain_of_fair_share", "the largest gain of a switch, by the fair share", "", PLAIN)
-PROBABILITY = Column(
-    "probability", "how probably the mix is the equilibrium; null: not known", "", PLAIN
-)
-KERNEL = Column("kernel", "the guests' kernel, in virtual time; empty: the testbed's")
 
 
 def _interval(name: str) -> dict[str, str]:
@@ -100,12 +97,12 @@ TRIALS = Frame(
     (
         TRIAL,
         SETTING,
-        RATE,
-        BUFFER_BYTES,
+        Column("rate_bps", SummaryRow, kind=pl.Int64),
+        Column("buffer_bytes", SummaryRow, kind=pl.Int64),
         Column("buffer_bdp", "the buffer in bandwidth-delay products", kind=pl.Float64),
         Column("base_rtt_ns", "the smallest base RTT", kind=pl.Int64),
-        DISCIPLINE,
-        KERNEL,
+        Column("discipline", SummaryRow),
+        Column("kernel", SummaryRow),
         Column("testbed", "the testbed that it ran on; null: the run's own"),
         Column("host", "the host that it ran on; null: the run's own"),
         MIX,
@@ -175,31 +172,42 @@ ESTIMATES = Frame(
     "Means",
     "setting, mix, metric and, where the metric is of flows, congestion control",
     (
-        SETTING,
-        RATE,
-        Column("buffer", "the buffer as the scenario has it"),
-        BUFFER_BYTES,
-        DISCIPLINE,
-        KERNEL,
-        MIX,
-        Column("trials_valid", "valid trials", kind=pl.Int64),
-        Column("trials_invalid", "invalid ones, every attempt counted", kind=pl.Int64),
-        Column("trials_unsettled", "valid ones that had not settled", kind=pl.Int64),
-        Column("trials_marked", "valid ones with a mark", kind=pl.Int64),
-        Column("equilibrium", "whether no flow gains by a switch; null: mixes are missing",
-               kind=pl.Boolean),
-        Column("epsilon_equilibrium", "whether none gains more than the scenario's epsilon",
-               kind=pl.Boolean),
-        GAIN,
-        PROBABILITY,
+        *columns_of(SummaryRow, {*METRICS, "base_rtt_ns", "counts", "groups"}),
         STRATEGY,
         METRIC,
         Column("unit", "unit of the mean"),
-        Column("mean", "mean over the valid trials; null: not measured", "", PLAIN),
-        Column("n", "of how many trials", kind=pl.Int64),
-        Column("ci95", "half the width of its 95 % interval; null: there is none", "", PLAIN),
+        *columns_of(Estimate, {"points"}),
     ),
     _estimates,
+)
+
+
+def _ledger(summary: RunSummary) -> Iterator[JsonObject]:
+    if not {CUBIC, BBR} <= set(summary.measures.strategies):
+        return
+    for each in correlation_answer(correlate_run(summary.measures)).settings:
+        for ledger in each.ledgers:
+            shares = {f"bbr_share_{name}": share for name, share in ledger.predicted}
+            shares["bbr_share_all_measured"] = ledger.replaced
+            for entry in ledger.entries:
+                yield vars(ledger) | shares | vars(entry) | {"setting": each.setting}
+
+
+LEDGER = Frame(
+    "ledger",
+    "Ledger of Mishra's model",
+    "setting, mix and assumption, in runs of CUBIC and BBR",
+    (
+        SETTING,
+        MIX,
+        Column("bbr_share", LedgerAnswer, kind=pl.Float64),
+        Column("bbr_share_all_measured", "the share by the model with every measured value in its "
+               "place; null: not known", kind=pl.Float64),
+        Column("bbr_share_synchronised", "the share by the model's one bound", kind=pl.Float64),
+        Column("bbr_share_desynchronised", "the share by its other bound", kind=pl.Float64),
+        *columns_of(LedgerRow),
+    ),
+    _ledger,
 )  # fmt: skip
 
 
@@ -248,8 +256,8 @@ def _sought(summary: RunSummary) -> Iterator[Column]:
         about = "whether it is one: `yes`, `nearly` (of epsilon), `no` or `undecided`"
         yield Column("equilibrium", about, f"Equilibrium{over}", brief=True)
         if any(row.probability is not None for row in summary.rows):
-            yield replace(PROBABILITY, title="Probability", shown=PERCENT)
-        yield replace(GAIN, title="Gain", shown=PERCENT)
+            yield Column("probability", SummaryRow, "Probability", PERCENT)
+        yield Column("gain_of_fair_share", SummaryRow, "Gain", PERCENT)
 
 
 def _marked(summary: RunSummary) -> Iterator[Column]:
@@ -490,14 +498,14 @@ BOUNDS = Frame(
     "acceptance bound and setting",
     (
         SETTING,
-        Column("metric", "the bound's metric"),
-        Column("description", "what is held to what", "What"),
-        Column("value", "what was measured; null: it was not", "Value", PLAIN, more="open"),
-        Column("low", "smallest allowed value; null: no bound", "Least", PLAIN),
-        Column("high", "largest allowed value; null: no bound", "Most", PLAIN),
-        Column("unit", "unit of the three", "Unit"),
-        Column("verdict", "`met`, `missed` or `undecided`", "Verdict"),
-        Column("detail", "where the value comes from, or why there is none", "From"),
+        Column("metric", AcceptanceResult),
+        Column("description", AcceptanceResult, "What"),
+        Column("value", AcceptanceResult, "Value", PLAIN, more="open"),
+        Column("low", AcceptanceResult, "Least", PLAIN),
+        Column("high", AcceptanceResult, "Most", PLAIN),
+        Column("unit", AcceptanceResult, "Unit"),
+        Column("verdict", AcceptanceResult, "Verdict"),
+        Column("detail", AcceptanceResult, "From"),
     ),
     _bounds,
     lacking="the scenario has no `acceptance`",
@@ -507,7 +515,7 @@ ON_PAGE = (HARM, CHANGES, TRANSFERS, MEDIA)
 """Those with a section of the report where a run has any, in its order."""
 FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS)}
 """Those that are exported when they are asked for."""
-FLAT = (TRIALS, FLOWS, ESTIMATES)
+FLAT = (TRIALS, FLOWS, ESTIMATES, LEDGER)
 """Those that are always exported."""
 
 

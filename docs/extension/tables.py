@@ -7,6 +7,7 @@ from typing import Any
 from markdown import code, table
 from nashbed.analysis.frame import Column, Columns, Frame
 from nashbed.analysis.results.frames import FLAT, FRAMES
+from nashbed.controlplane.contract.model import attributes_of
 from nashbed.controlplane.store.columns import MEANINGS, ROWS
 from nashbed.controlplane.store.tables import TABLES
 
@@ -42,4 +43,8 @@ def _columns(column: Column | Columns[Any]) -> list[tuple[str, str]]:
         return [(column.name, column.about)]
     words = {"ci95": "half the width of its 95 % interval", "n": "of how many trials"}
     parts = [(code(name), words[part]) for part, name in column.parts.items()]
-    return [(code(column.name), column.about), *parts]
+    about = column.about
+    if not isinstance(about, str):
+        said = attributes_of(about)[column.name].rstrip(".")
+        about = said if said[1].isupper() else f"{said[0].lower()}{said[1:]}"
+    return [(code(column.name), about), *parts]
