@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import ContractModel, JsonObject
 
 from .metrics.statistics import Estimate
-from .text import NONE, number, with_interval
+from .text import NONE, with_interval
 
 Source = TypeVar("Source")
 PLAIN = (1.0, "")
@@ -81,12 +81,11 @@ class Column:
     def on_page(self, row: JsonObject) -> tuple[str, str]:
         """The cell on a page, and its interval."""
         value = row[self.name]
-        if isinstance(value, float | Estimate):
+        if isinstance(value, float):
+            value = Estimate(mean=value, n=1, ci95=None)
+        if isinstance(value, Estimate):
             factor = DISPLAY[row["unit"]][0] if self.shown == "unit" else (self.shown or PLAIN)[0]
-            scaled = value.scaled(factor) if isinstance(value, Estimate) else value * factor
-            mean, interval = (
-                with_interval(scaled) if isinstance(scaled, Estimate) else (number(scaled), "")
-            )
+            mean, interval = with_interval(value.scaled(factor))
             return mean, f"{interval} {row.get(self.more, '')}".strip()
         return NONE if value is None else self.form(value), ""
 

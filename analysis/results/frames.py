@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import polars as pl
 from nashbed.controlplane.contract.metrics import DISPLAY, Scope
 from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.contract.trial import Gate
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
 
@@ -476,13 +477,12 @@ GATES = Frame(
         SETTING,
         MIX,
         TRIAL,
-        Column("name", "the gate", "Gate"),
-        Column("passed", "whether the trial passes it", "Passed", kind=pl.Boolean,
-               form=lambda x: "yes" if x else "NO"),
-        Column("value", "what was measured; null: not measurable", "Value", PLAIN),
-        Column("limit", "the bound", "Limit", PLAIN),
-        Column("unit", "unit of both", "Unit"),
-        Column("detail", "one line for a person"),
+        Column("name", Gate, "Gate"),
+        Column("passed", Gate, "Passed", kind=pl.Boolean, form=lambda x: "yes" if x else "NO"),
+        Column("value", Gate, "Value", PLAIN),
+        Column("limit", Gate, "Limit", PLAIN),
+        Column("unit", Gate, "Unit"),
+        Column("detail", Gate),
     ),
     _gates,
 )  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from nashbed.controlplane.contract.metrics import METRIC_UNITS
 from nashbed.controlplane.contract.model import ContractModel
 from pydantic import Field
 
@@ -101,6 +103,12 @@ class SummaryRow(ContractModel):
     probability: float | None
 
 
+OF_TRIALS = tuple(
+    name for name in SummaryRow.model_fields if METRIC_UNITS.get(name, ("flow",))[0] == "trial"
+)
+"""Its means that are not of single flows."""
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """What the command line prints of a run, and what its report begins with.
@@ -155,6 +163,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
     setting, names = equilibria.setting, measures.strategies
     verdict = equilibria.verdict(cell.state)
     groups = range(len(measures.group_names)) if len(measures.group_names) > 1 else ()
+    means: dict[str, Any] = {name: cell.estimate(name) for name in OF_TRIALS}
     return SummaryRow(
         setting=setting.label,
         rate_bps=measures.applied_rate(setting),
@@ -171,14 +180,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         trials_marked=cell.marked,
         per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
         queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
-        mean_queueing_delay=cell.estimate("mean_queueing_delay"),
-        p95_queueing_delay=cell.estimate("p95_queueing_delay"),
-        utilisation=cell.estimate("utilisation"),
-        jain_index=cell.estimate("jain_index"),
-        loss_rate=cell.estimate("loss_rate"),
-        mark_rate=cell.estimate("mark_rate"),
-        retransmit_share=cell.estimate("retransmit_share"),
-        throughput_drift=cell.estimate("throughput_drift"),
+        **means,
         groups=tuple(_group(measures, cell, group) for group in groups),
         equilibrium=TRUTH[verdict.equilibrium],
         epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
