@@ -39,10 +39,6 @@ STRATEGY = Column("strategy", "the congestion control", "Strategy")
 METRIC = Column("metric", "the metric", "Metric", form=lambda name: metric_named(name).title)
 
 
-def _interval(name: str) -> dict[str, str]:
-    return {"ci95": name}
-
-
 def _metrics(scope: Scope) -> Columns[RunSummary]:
     """A column for each metric of a scope."""
     return Columns(
@@ -328,7 +324,7 @@ HARM = Frame(
         Column("alone", "the victim's metric alone", "Alone", "unit"),
         Column("beside", "the same beside them", "Beside them", "unit"),
         Column("harm", "the harm: its mean over the trials", "Harm", PLAIN,
-               parts={"n": "n", **_interval("ci95")}),
+               parts={"n": "n", "ci95": "ci95"}),
         Column("against_own", "whether it is `less`, `as much` or `more` than what the victim's "
                "own kind does; null: not known", "Than by its own kind", PLAIN, kind=pl.String),
         Column("against_cubic", "likewise, than what CUBIC does", "Than by CUBIC", PLAIN,
@@ -373,7 +369,7 @@ CHANGES = Frame(
         Column("strategy", "whose flows converge; null: new capacity is used", "Strategy"),
         METRIC,
         Column("time_s", "mean over the trials in which it came", "Time", SECONDS,
-               parts=_interval("ci95")),
+               parts={"ci95": "ci95"}),
         Column("trials", "trials", "Trials", PLAIN, kind=pl.Int64),
         Column("known", "trials in which it came", "In which it came", PLAIN, kind=pl.Int64),
     ),
@@ -413,7 +409,7 @@ TRANSFERS = Frame(
                    + ("completion time" if name.endswith("_s") else "slowdown")
                    + "; null: not known",
                    _ON_PAGE.get(name, ""), MILLISECONDS if name.endswith("_s") else PLAIN,
-                   parts=_interval(f"{name}_ci95"))
+                   parts={"ci95": f"{name}_ci95"})
             for name in READINGS
         ),
     ),
@@ -452,7 +448,7 @@ MEDIA = Frame(
         SETTING,
         MIX,
         GROUP,
-        *(_mean_of(name, title, parts=_interval(f"{name}_ci95")) for name, title in _MEDIA.items()),
+        *(_mean_of(name, title, parts={"ci95": f"{name}_ci95"}) for name, title in _MEDIA.items()),
     ),
     _media,
     "Of datagrams that were sent in the measured windows: delays of those that arrived, and the "
