@@ -33,39 +33,47 @@ def packet_rate(chosen: NDArray[np.float64], packets: NDArray[np.float64]) -> ND
     return result
 
 
-def _loss_of_flows(trial: TrialData) -> NDArray[np.float64]:
+Packets = Callable[[TrialData], tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def _rates(name: str, title: str, what: str, of: str, packets: Packets) -> tuple[Metric, Metric]:
+    """A rate of packets of each flow, and of all together."""
+    return (
+        Metric(
+            name=f"per_flow_{name}",
+            title=f"{title} per flow",
+            unit="1",
+            scope="flow",
+            definition=f"The flow's packets {what}, of those that {of} in the window.",
+            source="nashbed",
+            compute=lambda trial: packet_rate(*packets(trial)),
+        ),
+        Metric(
+            name=name,
+            title=title,
+            unit="1",
+            scope="trial",
+            definition=f"Packets {what}, of all that {of} in the window.",
+            source="nashbed",
+            compute=lambda trial: float(
+                packet_rate(*(each.sum(keepdims=True) for each in packets(trial)))[0]
+            ),
+        ),
+    )
+
+
+def _dropped(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     queue = trial.need_queue()
-    return packet_rate(queue.dropped_packets, queue.arrived_packets)
+    return queue.dropped_packets, queue.arrived_packets
 
 
-def _loss_of_trial(trial: TrialData) -> float:
-    queue = trial.need_queue()
-    sums = queue.dropped_packets.sum(keepdims=True), queue.arrived_packets.sum(keepdims=True)
-    return float(packet_rate(*sums)[0])
-
-
-PER_FLOW_LOSS = Metric(
-    name="per_flow_loss_rate",
-    title="Loss rate per flow",
-    unit="1",
-    scope="flow",
-    definition="The flow's packets dropped by the queue, or by a policer in front of it, of those "
-    "that arrived in the window.",
-    source="nashbed",
-    compute=_loss_of_flows,
+PER_FLOW_LOSS, LOSS = _rates(
+    "loss_rate",
+    "Loss rate",
+    "dropped by the queue, or by a policer in front of it",
+    "arrived",
+    _dropped,
 )
-LOSS = Metric(
-    name="loss_rate",
-    title="Loss rate",
-    unit="1",
-    scope="trial",
-    definition="Packets dropped by the queue, or by a policer in front of it, of all that arrived "
-    "in the window.",
-    source="nashbed",
-    compute=_loss_of_trial,
-)
-
-
 REASON_WORDS = {
     "limit": "because the whole memory was full",
     "early": "by the decision of the queue's discipline",
@@ -128,31 +136,8 @@ def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return queue.marked_packets, queue.departed_packets
 
 
-def _marks_of_flows(trial: TrialData) -> NDArray[np.float64]:
-    return packet_rate(*_marked(trial))
-
-
-def _marks_of_trial(trial: TrialData) -> float:
-    return float(packet_rate(*(each.sum(keepdims=True) for each in _marked(trial)))[0])
-
-
-PER_FLOW_MARKS = Metric(
-    name="per_flow_mark_rate",
-    title="Mark rate per flow",
-    unit="1",
-    scope="flow",
-    definition="The flow's packets in which the queue set CE, of those that left in the window.",
-    source="nashbed",
-    compute=_marks_of_flows,
-)
-MARKS = Metric(
-    name="mark_rate",
-    title="Mark rate",
-    unit="1",
-    scope="trial",
-    definition="Packets in which the queue set CE, of all that left in the window.",
-    source="nashbed",
-    compute=_marks_of_trial,
+PER_FLOW_MARKS, MARKS = _rates(
+    "mark_rate", "Mark rate", "in which the queue set CE", "left", _marked
 )
 
 
