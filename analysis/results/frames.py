@@ -103,6 +103,7 @@ TRIALS = Frame(
         Column("testbed", "the testbed that it ran on; null: the run's own"),
         Column("host", "the host that it ran on; null: the run's own"),
         MIX,
+        Column("duration_ns", "how long the trial took, from t0", kind=pl.Int64),
         Columns("`flows_<strategy>`", "how many flows run the strategy", lambda summary: [
             Column(f"flows_{name}", "", kind=pl.Int64) for name in summary.measures.strategies
         ]),
