@@ -162,12 +162,7 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
         by_testbed.setdefault(names[_key(record)], []).append(record)
     if len(by_testbed) < 2:
         return None
-    found = [
-        compared
-        for setting in measures.run.settings
-        for cell in measures.cells(setting)
-        for compared in _of_cell(measures, cell, names)
-    ]
+    found = [pair for cell in measures.all_cells for pair in _of_cell(measures, cell, names)]
     told = zip(found, adjusted([samples for _, samples in found]), strict=True)
     each = tuple(_comparison(measures, what, samples) for (what, _), samples in told)
     return Comparisons({name: tuple(by_testbed[name]) for name in sorted(by_testbed)}, each)

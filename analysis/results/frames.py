@@ -16,7 +16,7 @@ from nashbed.controlplane.store.errors import RunError
 from ..correlation import correlate_run, correlation_answer
 from ..correlation.answer import LedgerAnswer, LedgerRow
 from ..frame import MILLISECONDS, PERCENT, PLAIN, SECONDS, Column, Columns, Frame, columns_of
-from ..measures import Cell, RunMeasures
+from ..measures import RunMeasures
 from ..metrics import METRICS, metric_named
 from ..metrics.statistics import Estimate
 from ..models.starts import BBR, CUBIC
@@ -428,17 +428,12 @@ _MEDIA = {"one_way_delay": "One-way delay, mean", "median_one_way_delay": "media
 
 def _media(summary: RunSummary) -> Iterator[JsonObject]:
     measures = summary.measures
-    for setting in measures.run.settings:
-        for cell in measures.cells(setting):
-            yield from _media_of(measures, cell)
-
-
-def _media_of(measures: RunMeasures, cell: Cell) -> Iterator[JsonObject]:
-    for index, group in enumerate(measures.run.scenario.flows):
-        found = {name: cell.estimate(name, group=index) for name in _MEDIA}
-        if any(found.values()):
-            mix = _mix(measures, cell.state)
-            yield {"setting": cell.setting.label, "mix": mix, "group": group.name, **found}
+    for cell in measures.all_cells:
+        mix = _mix(measures, cell.state)
+        for index, group in enumerate(measures.run.scenario.flows):
+            found = {name: cell.estimate(name, group=index) for name in _MEDIA}
+            if any(found.values()):
+                yield {"setting": cell.setting.label, "mix": mix, "group": group.name, **found}
 
 
 MEDIA = Frame(

@@ -58,12 +58,7 @@ class ClassOfTransfers:
 
 def transfers_of_run(measures: RunMeasures) -> list[ClassOfTransfers]:
     """Every class that has transfers, setting by setting and mix by mix; all sizes come last."""
-    return [
-        row
-        for setting in measures.run.settings
-        for cell in measures.cells(setting)
-        for row in _of_cell(measures, cell)
-    ]
+    return [row for cell in measures.all_cells for row in _of_cell(measures, cell)]
 
 
 def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:

@@ -29,26 +29,19 @@ ROW = {"setting": "s", "word": "yes", "flows": 4, "a": MEAN, "b": None, "value":
        "more": "(of 2)"}  # fmt: skip
 
 
-def test_an_exported_table_has_base_units_and_nulls() -> None:
-    assert FRAME.table({"s": ROW}).to_dicts() == [
+def test_an_exported_table_has_base_units_and_without_rows_the_same_columns() -> None:
+    table = FRAME.table({"s": ROW})
+    assert table.to_dicts() == [
         {"setting": "s", "word": "yes", "flows": 4, "a": 0.125, "a_n": 3, "b": None, "b_n": None,
          "value": None},
     ]  # fmt: skip
-
-
-def test_without_rows_it_has_the_same_columns() -> None:
-    assert FRAME.table({}).schema == FRAME.table({"s": ROW}).schema
-    assert FRAME.table({}).schema["flows"] == pl.Int64
+    assert FRAME.table({}).schema == table.schema
 
 
 def test_a_page_has_words_first_and_shares_under_one_head() -> None:
-    section = FRAME.section({"s": ROW})
-    assert section["words"] == ["Setting", "Word"]
-    assert section["columns"] == ["Share, a (%)", "Share, b (%)", "Value"]
+    section, brief = FRAME.section({"s": ROW}), FRAME.section({"s": ROW}, brief=True)
+    assert (section["words"], brief["words"]) == (["Setting", "Word"], ["Setting"])
+    assert section["columns"] == [*brief["columns"], "Share, b (%)", "Value"]
+    assert brief["columns"] == ["Share, a (%)"]
     assert section["rows"][0]["values"] == [("12.5", "± 1.2 (of 2)"), (NONE, ""), (NONE, "")]
     assert FRAME.heads({}) == [("Share (%)", ["a", "b"]), ("", ["Value"])]
-
-
-def test_a_brief_section_has_some_columns() -> None:
-    section = FRAME.section({"s": ROW}, brief=True)
-    assert (section["words"], section["columns"]) == (["Setting"], ["Share, a (%)"])
