@@ -200,7 +200,7 @@ class Attempt:
 def make_attempt(
     scenario: Scenario, trial: PlannedTrial, number: int, lane: int, folder: Path
 ) -> Attempt:
-    """Decide an attempt: its seed is the scenario's, hashed with the trial id.
+    """Decide an attempt: its seed is the scenario's, hashed with the trial id or the repetition.
 
     Its scenario is the one that it is asked for, with the start of its setting and repetition, and
     what else is swept and not said by the setting.
@@ -208,7 +208,10 @@ def make_attempt(
     starts = scenario.starts(trial.setting.start)
     start = starts[trial.repetition % len(starts)]
     scenario = varied(scenario, {"start": start, **trial.setting.swept})
-    seed = derive(scenario.seed, trial.attempt_id(number))
+    name = trial.attempt_id(number)
+    seed = derive(
+        scenario.seed, f"r{trial.repetition}-a{number}" if scenario.paired_seeds else name
+    )
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)
 
