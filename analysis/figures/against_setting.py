@@ -22,9 +22,9 @@ from .plot import Axis, Item, Panel, Plot, Rule, means
 from .style import DASHED, INK, WIDE, colour_of, marker_of
 
 Points = list[tuple[float, Estimate]]
-BESIDE = (
-    ("mean_queueing_delay", 1e3, Axis("queueing\ndelay (ms)", low=0)),
-    ("loss_rate", 100, Axis("lost (%)", low=0)),
+BELOW = (
+    ("mean_queueing_delay", 1e3, Axis("queueing\ndelay (ms)", low=0, room=1.1)),
+    ("loss_rate", 100, Axis("lost (%)", low=0, room=1.1)),
 )
 """What stands below the throughput of each CCA alone: metric, factor to the axis's unit, axis."""
 
@@ -56,11 +56,14 @@ def alone_along_plot(measures: RunMeasures, line: SweepSeries) -> Plot | None:
     plot = _plot(measures, line, points, axis, None)
     if plot is None:
         return None
-    beside = [
-        Panel(list(_alone(measures, line, axis, metric, factor)), plot.panels[0].x, y)
-        for metric, factor, y in BESIDE
-    ]
-    return replace(plot, panels=[*plot.panels, *beside], size=(WIDE, 5.6), ratios=(2, 1.2, 1.2))
+    (top,) = plot.panels
+    panels = [
+        replace(top, x=replace(top.x, title=""), y=replace(top.y, room=1.1)),
+        *(Panel(list(_alone(measures, line, axis, metric, factor)), replace(top.x, title=""), y)
+          for metric, factor, y in BELOW),
+    ]  # fmt: skip
+    panels[-1] = replace(panels[-1], x=top.x)
+    return replace(plot, panels=panels, size=(WIDE, 5.2))
 
 
 def _alone(
