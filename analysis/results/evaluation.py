@@ -80,11 +80,16 @@ class Evaluated:
         """All that was found, in base units."""
         return {
             "battery": self.battery.name,
+            "subject": self.battery.subject,
+            "references": list(self.battery.references),
             "control": self.control,
             "size": self.size,
             "harm": list(self.harm),
             "games": list(self.games),
-            "criteria": self.table.to_dicts(),
+            "criteria": [
+                row | {"values": measured["values"]}
+                for row, measured in zip(self.table.to_dicts(), self.rows, strict=True)
+            ],
             "runs": dict(self.ran),
         }
 
@@ -155,15 +160,18 @@ class Evaluation:
         row = _empty(criterion, note) | {
             "setting": where.setting.label,
             "what": words(self._placed(reading, self._control)),
+            "reading": words(reading),
+            "better": reading.better,
             "unit": METRIC_UNITS[reading.metric][1],
             "value": found[self._control],
+            "values": by_name[self._control],
             **_held(reading, list(by_name[self._control].values()), where),
         }
         worse = []
         for name in self._battery.references:
-            difference = _paired(by_name[self._control], by_name[name])
+            difference = paired(by_name[self._control], by_name[name])
             row[name], row[f"less_{name}"] = found[name], difference
-            worse += [_is_worse(difference, reading.better)] if name != self._control else []
+            worse += [is_worse(difference, reading.better)] if name != self._control else []
         return row | {"twice": bool(worse) and all(worse)}
 
     def _values(self, reading: BatteryReading, name: str, where: Where) -> dict[int, float]:
@@ -248,12 +256,12 @@ def _game_lines(summary: RunSummary) -> Iterator[str]:
             yield "; ".join(part for part in (one, f"{answer.text}{sure}") if part)
 
 
-def _paired(own: Mapping[int, float], other: Mapping[int, float]) -> Estimate | None:
+def paired(own: Mapping[Any, float], other: Mapping[Any, float]) -> Estimate | None:
     """The difference of two controls over the repetitions that both have."""
     return estimate([own[number] - other[number] for number in own if number in other])
 
 
-def _is_worse(difference: Estimate | None, better: str | None) -> bool:
+def is_worse(difference: Estimate | None, better: str | None) -> bool:
     """Whether a difference to a reference surely is one for the worse."""
     if difference is None or difference.half_width is None or better is None:
         return False
@@ -264,7 +272,8 @@ def _is_worse(difference: Estimate | None, better: str | None) -> bool:
 def _empty(criterion: Criterion, note: str) -> JsonObject:
     own = criterion.model_dump(include={"section", "name", "level", "asks", "scenario"})
     verdict = UNDECIDED if any(reading.limited for reading in criterion.reads) else ""
-    return own | {"note": note, "setting": "", "what": "", "unit": "1", "value": None,
+    return own | {"note": note, "setting": "", "what": "", "reading": "", "better": None,
+                  "unit": "1", "value": None, "values": {},
                   "low": None, "high": None, "least": None, "most": None, "within": None,
                   "verdict": verdict, "twice": False}  # fmt: skip
 
@@ -300,6 +309,8 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
             Column("scenario", "the scenario that was run"),
             Column("setting", "label of the setting", "Setting"),
             Column("what", "what is read", "Read"),
+            Column("reading", "the same with the battery's name of the control"),
+            Column("better", "whether `more` or `less` of it is better"),
             Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
             Column("value", "mean of the control", evaluated.control, "unit",
                    parts={"n": "n", "half_width": "ci95"}),

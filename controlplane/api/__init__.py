@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from . import tables as tables
     from . import testbeds as testbeds
     from .evaluation import Evaluation as Evaluation
+    from .evaluation import compare_evaluations as compare_evaluations
     from .evaluation import evaluate as evaluate
     from .files import Loaded as Loaded
     from .files import read_scenario as read_scenario

@@ -93,7 +93,19 @@ def compare(
     With --equivalence the question is the opposite one: whether the runs measure the same. At every
     mix of several congestion controls two one-sided tests at 95 % say whether a share differs by
     less than the margin; exit code 20 if that is not shown of each.
+
+    Folders of two evaluations (`nashbed cc evaluate`) are compared reading by reading.
     """
+    from nashbed.evaluation import (  # noqa: PLC0415 - slow to import
+        compare_evaluations,
+        is_evaluation,
+    )
+
+    folders = compare.given["first"], compare.given["second"]
+    if all(is_evaluation(folder) for folder in folders):
+        found = compare_evaluations(*folders)
+        text = section_text(found.section(everything)) + found.summary
+        return Answer(found.answer, text)
     if equivalence is None:
         comparison = compare()
         return Answer(comparison, lambda: comparison_text(comparison, everything))

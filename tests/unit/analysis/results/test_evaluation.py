@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.report.evaluation import write_pages
 from nashbed.analysis.results.evaluation import Evaluated, Evaluation, placed
 from nashbed.analysis.results.summary import RunSummary
+from nashbed.controlplane.cli.main import run as run_cli
 from nashbed.controlplane.contract.battery import Battery
+from nashbed.evaluation import compare_evaluations
 from tests.unit.analysis.made_measures import BASE, made
 
 RUN = {
@@ -163,3 +166,85 @@ def test_a_criterion_is_measured_or_says_why_not(key: str) -> None:
     del raw["criteria"][0][key]
     with pytest.raises(ValueError, match="write it with `reads`, or `not_measured` and why"):
         Battery.model_validate(raw)
+
+
+def evaluations(folder: Path, *found: Evaluated) -> list[str]:
+    """Folders of evaluations, as `cc evaluate` leaves them."""
+    names = []
+    for number, each in enumerate(found):
+        path = folder / f"e{number}"
+        path.mkdir()
+        (path / "evaluation.json").touch()
+        write_pages(each, path)
+        names.append(str(path))
+    return names
+
+
+@pytest.mark.parametrize(
+    ("better", "controls", "change"),
+    [("more", ("bbr", "reno"), "better"), ("less", ("bbr", "reno"), "worse"),
+     (None, ("reno", "bbr"), "less"), (None, ("bbr", "cubic"), "more"),
+     ("more", ("bbr", "bbr"), "")],
+)  # fmt: skip
+def test_what_another_control_changes_is_a_mean_over_pairs(
+    better: str | None, controls: tuple[str, str], change: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    folders = evaluations(tmp_path, *(evaluated(name, better) for name in controls))
+    assert run_cli(["compare", *folders, "--json"]) == 0
+    row, unmeasured = json.loads(capsys.readouterr().out)["changes"]
+    before, after = (1e6 * MBIT[name] for name in controls)
+    assert (row["first"], row["second"]) == pytest.approx((before, after))
+    assert row["difference"] == pytest.approx(after - before)
+    assert row["ci95"] == pytest.approx(abs(after - before) * 0.1 * 4.3027 / np.sqrt(3), rel=1e-4)
+    assert (row["change"], unmeasured["change"]) == (change, "")
+    assert run_cli(["compare", *folders]) == 0
+    assert f"{bool(change):d} of 2 readings changed" in capsys.readouterr().out
+
+
+def test_verdicts_that_change_are_named_and_other_batteries_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held = [found_by(suite(max=limit)) for limit in ("20mbit", "10mbit")]
+    folders = evaluations(tmp_path, *held)
+    assert [row["change"] for row in compare_evaluations(*folders).changed] == ["met to missed"]
+    file = Path(folders[1]) / "criteria.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "battery": "other"}))
+    assert run_cli(["compare", *folders]) == 2
+    assert "is of battery other, not made" in capsys.readouterr().err
+    file.unlink()
+    assert run_cli(["compare", *folders]) == 2
+    assert "has no criteria.json; end it with `nashbed cc evaluate`" in capsys.readouterr().err
+
+
+def test_controls_side_by_side_with_what_is_beyond_every_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = evaluations(tmp_path, evaluated("bbr"), evaluated("reno"))
+    csv, plate = tmp_path / "controls.csv", tmp_path / "controls.svg"
+    args = ["cc", "table", *folders, "--json", "--out", str(csv), "--out", str(plate)]
+    assert run_cli(args) == 0
+    (row,) = json.loads(capsys.readouterr().out)["controls"]
+    assert row["reading"] == "per flow throughput, at 2 of it"
+    assert [row[name] for name in MBIT] == pytest.approx([1e6 * mbit for mbit in MBIT.values()])
+    assert [row[f"{name}_is"] for name in MBIT] == [None, None, "worse"]
+    assert csv.read_text().splitlines()[0] == ",".join(row)
+    assert plate.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("bbr", "bbr", "bbr: two of the evaluations are of it; name one"),
+        ("bbr", "other size", "default, quick: evaluate all by one size"),
+        ("bbr", "controls.gif", "controls.gif: write a name that ends in .csv or .png, .pdf, .svg"),
+    ],
+)
+def test_evaluations_that_cannot_be_laid_side_by_side(
+    first: str, second: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = replace(evaluated("reno"), size="quick" if second == "other size" else "default")
+    found = (evaluated(first), evaluated("bbr") if second == "bbr" else other)
+    out = ["--out", second] if second.endswith("gif") else []
+    assert run_cli(["cc", "table", *evaluations(tmp_path, *found), *out]) == 2
+    assert message in capsys.readouterr().err
