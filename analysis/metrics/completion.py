@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
@@ -213,36 +214,38 @@ def _unfinished(trial: TrialData) -> float:
 
 
 Values = Callable[[TrialData], FloatArray]
-_WHICH = (("", 0.0, ""), ("median", 0.5, "median"), ("p95", 0.95, "95th percentile"),
-          ("p99", 0.99, "99th percentile"))  # fmt: skip
+STATISTICS = (("", 0.0, "mean"), ("median", 0.5, "median"), ("p95", 0.95, "95th percentile"),
+              ("p99", 0.99, "99th percentile"))  # fmt: skip
+"""Prefix of a metric's name -> share that `statistic` takes, and its name."""
 
 
-def _summary(values: Values, share: float) -> Callable[[TrialData], float]:
-    def compute(trial: TrialData) -> float:
-        found = values(trial)
-        return percentile(found, share) if share else mean_of_completed(found)
+def statistic(values: FloatArray, share: float) -> float:
+    """A percentile as `percentile` has it; the mean of the finite ones at a share of 0."""
+    return percentile(values, share) if share else mean_of_completed(values)
 
-    return compute
+
+def _statistic_of(trial: TrialData, values: Values, share: float) -> float:
+    return statistic(values(trial), share)
 
 
 def _metrics(name: str, title: str, unit: str, meaning: str, values: Values) -> Sequence[Metric]:
     return [
         Metric(
             name=f"{prefix}_{name}" if prefix else name,
-            title=f"{title}, {words}" if words else f"Mean {title[0].lower()}{title[1:]}",
+            title=f"{title}, {words}" if share else f"Mean {title[0].lower()}{title[1:]}",
             unit=unit,
             scope="trial",
             definition=f"{meaning}; the {words} of all, where those that were not completed are "
             "the longest."
-            if words
+            if share
             else f"{meaning}; the mean of those that were completed.",
             source="Dukkipati, McKeown, CCR 2006"
             if unit == "s"
             else "Alizadeh et al., pFabric, SIGCOMM 2013",
-            compute=_summary(values, share),
+            compute=partial(_statistic_of, values=values, share=share),
             common=False,
         )
-        for prefix, share, words in _WHICH
+        for prefix, share, words in STATISTICS
     ]
 
 
