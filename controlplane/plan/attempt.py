@@ -202,7 +202,7 @@ class Attempt:
 def make_attempt(
     scenario: Scenario, trial: PlannedTrial, number: int, lane: int, folder: Path
 ) -> Attempt:
-    """Decide an attempt: its seed is the scenario's, hashed with the trial id.
+    """Decide an attempt: its seed is the scenario's, hashed with the trial id or the repetition.
 
     Its scenario is the one that it is asked for, as it is at its setting, with the start of its
     repetition.
@@ -210,7 +210,10 @@ def make_attempt(
     own = scenario_at(scenario, trial.setting)
     starts = own.starts()
     own = own.model_copy(update={"start": starts[trial.repetition % len(starts)]})
-    seed = derive(scenario.seed, trial.attempt_id(number))
+    name = trial.attempt_id(number)
+    seed = derive(
+        scenario.seed, f"r{trial.repetition}-a{number}" if scenario.paired_seeds else name
+    )
     flows = trial_flows(own, trial, seed, lane)
     lane_flows = most_flows_at_any_setting(scenario)
     return Attempt(own, trial, number, lane, folder, seed, flows, lane_flows)
