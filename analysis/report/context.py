@@ -100,7 +100,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "scenario": run.scenario.name,
         "description": run.scenario.description,
         "first": first_screen(findings.summary),
-        "picture": None if picture is None else _figure(picture, picture.caption),
+        "picture": None if picture is None else figure_context(picture, picture.caption),
         "run": run.manifest.run,
         "explore": f"nashbed explore {run.path}",
         "started": _moment(run.manifest.started_utc),
@@ -308,12 +308,15 @@ def _figures(figures: Sequence[DrawnFigure]) -> list[JsonObject]:
     given: set[str] = set()
     shown_figures = []
     for figure in figures:
-        shown_figures.append(_figure(figure, "" if figure.caption in given else figure.caption))
+        shown_figures.append(
+            figure_context(figure, "" if figure.caption in given else figure.caption)
+        )
         given.add(figure.caption)
     return shown_figures
 
 
-def _figure(figure: DrawnFigure, caption: str) -> JsonObject:
+def figure_context(figure: DrawnFigure, caption: str) -> JsonObject:
+    """A figure with its picture in it."""
     svg = figure.paths["svg"].read_bytes()
     return {
         "name": figure.name,

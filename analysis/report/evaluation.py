@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from nashbed.controlplane.contract.battery import Battery
 from nashbed.controlplane.contract.metrics import DISPLAY
@@ -12,27 +13,54 @@ from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.staging import write_whole
 
+from ..correlation import RunCorrelation
+from ..figures.catalogue import draw_all, sketches
 from ..frame import Column, Frame
 from ..metrics.statistics import Estimate
 from ..results.evaluation import MISSED, UNDECIDED, Evaluated, rows_frame
+from ..results.summary import RunSummary
 from .build import environment
+from .context import figure_context
 
+OPENING = ("harm", "throughput_by_mix")
+"""Kinds of figures that the page opens with."""
+NO_FIGURES: Mapping[str, Sequence[JsonObject]] = MappingProxyType({})
 SCALE_PX, MIDDLE_PX, HALF_PX = 220, 9, 3.5
 """Width of a picture, half of its height, and half of a mark."""
 
 
-def write_pages(evaluated: Evaluated, folder: Path) -> None:
+def draw_opening(summary: RunSummary, folder: Path) -> list[JsonObject]:
+    """Draw what a run says of harm, and of who would switch; the page opens with it.
+
+    Args:
+        summary: The run.
+        folder: Where the pictures go.
+    """
+    nothing = RunCorrelation(summary.measures, (), None)
+    wanted = sketches(summary.measures, summary.equilibria, nothing)
+    drawn = draw_all((each for each in wanted if each.kind in OPENING), folder, ("svg",))
+    return [figure_context(each, "") for each in drawn]
+
+
+def write_pages(
+    evaluated: Evaluated, folder: Path, figures: Mapping[str, Sequence[JsonObject]] = NO_FIGURES
+) -> None:
     """Write index.html, evaluation.md, criteria.csv and criteria.json.
 
     Args:
         evaluated: What was found.
         folder: The evaluation's folder.
+        figures: Scenario -> what `draw_opening` made of it.
     """
     frame = rows_frame(evaluated)
     write_whole(folder / "criteria.csv", evaluated.table.write_csv())
     write_whole(folder / "criteria.json", json.dumps(evaluated.answer, indent=1) + "\n")
     write_whole(folder / "evaluation.md", _markdown(evaluated, frame))
-    page = environment().get_template("evaluation.html.j2").render(_context(evaluated, frame))
+    page = (
+        environment()
+        .get_template("evaluation.html.j2")
+        .render(figures=figures, **_context(evaluated, frame))
+    )
     write_whole(folder / "index.html", page)
 
 

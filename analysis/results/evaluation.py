@@ -81,6 +81,8 @@ class Evaluated:
         """All that was found, in base units."""
         return {
             "battery": self.battery.name,
+            "subject": self.battery.subject,
+            "references": list(self.battery.references),
             "control": self.control,
             "size": self.size,
             "harm": list(self.harm),

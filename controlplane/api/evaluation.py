@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +21,15 @@ from nashbed.controlplane.contract.errors import (
     PrerequisiteError,
     did_you_mean,
 )
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.scenario_checks import NEED_ECN
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.store.documents import read_document, write_document
+from nashbed.controlplane.store.staging import write_whole
 
 from .files import read_scenario, read_testbed, yaml_text
 from .running import RunInProgress, resume, start
@@ -33,12 +37,13 @@ from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.evaluation import Evaluated
-    from nashbed.analysis.results.evaluation_changes import EvaluationChanges
+    from nashbed.analysis.results.evaluations import ControlsTable, EvaluationChanges
 
-__all__ = ["Evaluation", "compare_evaluations", "evaluate", "is_evaluation"]
+__all__ = ["Evaluation", "compare_evaluations", "controls_table", "evaluate", "is_evaluation"]
 
 MANIFEST = "battery.yaml"
 ABOUT = "evaluation.json"
+PLATES = (".png", ".pdf", ".svg")
 REMEDY = "write another folder with --out"
 
 
@@ -94,7 +99,7 @@ def evaluate(
         HostError: This machine cannot run it.
         Interrupted: It was stopped; the same call goes on.
     """
-    from nashbed.analysis.report.evaluation import write_pages  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.report.evaluation import draw_opening, write_pages  # noqa: PLC0415 - slow to import
     from nashbed.analysis.results.evaluation import Evaluation as Collected  # noqa: PLC0415
 
     asked = _asked(control, size, battery)
@@ -104,6 +109,7 @@ def evaluate(
     asked.take(folder)
     collected = Collected(asked.battery, asked.name, size)
     scenarios = asked.battery.scenarios
+    figures: dict[str, list[JsonObject]] = {}
     for number, name in enumerate(scenarios):
         on_step(name, number, len(scenarios))
         try:
@@ -116,7 +122,10 @@ def evaluate(
                         len(scenarios),
                     )
                 )
-                collected.measured(name, running.finish().summary)
+                summary = running.finish().summary
+            collected.measured(name, summary)
+            if name in {asked.battery.harm, *asked.battery.games}:
+                figures[name] = draw_opening(summary, folder / "figures" / name)
         except Interrupted:
             raise
         except NashbedError as error:
@@ -124,7 +133,7 @@ def evaluate(
                 raise  # this machine cannot run any of them
             collected.not_measured(name, " ".join(error.message.split()))
     found = collected.end()
-    write_pages(found, folder)
+    write_pages(found, folder, figures)
     return Evaluation(folder, found)
 
 
@@ -143,11 +152,40 @@ def compare_evaluations(first: str | Path, second: str | Path) -> EvaluationChan
     Raises:
         RunError: One has not ended, or they are of two batteries.
     """
-    from nashbed.analysis.results.evaluation_changes import (  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.evaluations import (  # noqa: PLC0415 - slow to import
         compare_evaluations,
     )
 
     return compare_evaluations(Path(first), Path(second))
+
+
+def controls_table(folders: Sequence[str | Path], out: Sequence[str | Path] = ()) -> ControlsTable:
+    """Lay evaluations of one battery side by side: rows are readings, columns controls.
+
+    Args:
+        folders: Folders of evaluations (`nashbed cc evaluate`), of one battery and size.
+        out: Files to write: .csv for the table, .png, .pdf or .svg for a plate.
+
+    Raises:
+        ConfigError: A file's ending says no format.
+        RunError: One has not ended, or they were not measured alike.
+    """
+    from nashbed.analysis.results.evaluations import (  # noqa: PLC0415 - slow to import
+        controls_table,
+    )
+
+    files = [Path(each) for each in out]
+    if unknown := [file for file in files if file.suffix not in {".csv", *PLATES}]:
+        raise ConfigError(f"{unknown[0]}: write a name that ends in .csv or {', '.join(PLATES)}")
+    table = controls_table([Path(folder) for folder in folders])
+    for file in files:
+        if file.suffix == ".csv":
+            write_whole(file, table.table.write_csv())
+        else:
+            from nashbed.analysis.figures.evaluations import write_plate  # noqa: PLC0415 - likewise
+
+            write_plate(table, file)
+    return table
 
 
 @dataclass(frozen=True)
@@ -219,6 +257,9 @@ class _Asked:
         if len(strategies) == 1 < len(raw["strategies"]):
             raise ConfigError(f"{self.name} is held against itself here")
         data["strategies"] = [self.written if s == self.name else s for s in strategies]
+        hosts = data.get("hosts", {})
+        if self.name in NEED_ECN and self.name not in hosts.get("ecn", ()):
+            data["hosts"] = hosts | {"ecn": [*hosts.get("ecn", ()), self.name]}
         changes = {"trials": self.size.trials} | self.size.changes.get(scenario, {})
         return read_scenario(parse_scenario(yaml_text(data), str(file)), changes)
 

@@ -13,7 +13,7 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.model import JsonObject
 from ..contract.units import Duration, Rate
 from .api_command import Call, command
-from .console import rows_text
+from .console import rows_text, section_text
 from .options import Answer, new_app
 
 if TYPE_CHECKING:
@@ -113,6 +113,19 @@ def _evaluated(evaluation: Evaluation) -> Answer:
 def _row_line(said: str, row: JsonObject) -> str:
     read = f"{row['what']} ({row['setting']})" if row["what"] else row["note"]
     return f"{said}: {row['section']} {row['name']}: {read}"
+
+
+@command(
+    app,
+    "evaluation.controls_table",
+    examples="""Example: nashbed cc table results/rfc9743-bbr-quick results/rfc9743-copa-quick
+--out controls.csv --out controls.png""",
+)
+def table(controls_table: Call) -> Answer:
+    """Lay evaluations of several congestion controls side by side."""
+    found = controls_table()
+    rows = found.table.to_dicts()
+    return Answer({"ok": True, "controls": rows}, lambda: section_text(found.frame.section(found)))
 
 
 @command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,36 @@ def test_verdicts_that_change_are_named_and_other_batteries_refused(
     file.unlink()
     assert run_cli(["compare", *folders]) == 2
     assert "has no criteria.json; end it with `nashbed cc evaluate`" in capsys.readouterr().err
+
+
+def test_controls_side_by_side_with_what_is_beyond_every_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = evaluations(tmp_path, evaluated("bbr"), evaluated("reno"))
+    csv, plate = tmp_path / "controls.csv", tmp_path / "controls.svg"
+    args = ["cc", "table", *folders, "--json", "--out", str(csv), "--out", str(plate)]
+    assert run_cli(args) == 0
+    (row,) = json.loads(capsys.readouterr().out)["controls"]
+    assert row["reading"] == "per flow throughput, at 2 of it"
+    assert [row[name] for name in MBIT] == pytest.approx([1e6 * mbit for mbit in MBIT.values()])
+    assert [row[f"{name}_is"] for name in MBIT] == [None, None, "worse"]
+    assert csv.read_text().splitlines()[0] == ",".join(row)
+    assert plate.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("bbr", "bbr", "bbr: two of the evaluations are of it; name one"),
+        ("bbr", "other size", "default, quick: evaluate all by one size"),
+        ("bbr", "controls.gif", "controls.gif: write a name that ends in .csv or .png, .pdf, .svg"),
+    ],
+)
+def test_evaluations_that_cannot_be_laid_side_by_side(
+    first: str, second: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = replace(evaluated("reno"), size="quick" if second == "other size" else "default")
+    found = (evaluated(first), evaluated("bbr") if second == "bbr" else other)
+    out = ["--out", second] if second.endswith("gif") else []
+    assert run_cli(["cc", "table", *evaluations(tmp_path, *found), *out]) == 2
+    assert message in capsys.readouterr().err

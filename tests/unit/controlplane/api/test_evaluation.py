@@ -24,7 +24,10 @@ def test_what_there_is_not_is_refused(asked: dict[str, str], message: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("control", ["cubic", "dctcp"])
+def test_a_folder_that_cannot_be_made_for_a_control_that_can_run(
+    control: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(HostError, match=r"file/out: cannot be made: Not a directory"):
-        evaluate("cubic", out=tmp_path / "file" / "out")
+        evaluate(control, out=tmp_path / "file" / "out")  # dctcp has the ECN that it needs

@@ -1,11 +1,13 @@
-"""Two evaluations of one battery: what another control, or another version of one, changed.
+"""Evaluations of one battery: what changed from one to another, and all controls side by side.
 
-Trials of one repetition have the same seed in both, so a difference is a mean over pairs.
+Trials of one repetition have the same seed in all, so a difference is a mean over pairs.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,13 +72,20 @@ class EvaluationChanges:
 
 def compare_evaluations(first: Path, second: Path) -> EvaluationChanges:
     """Compare two evaluations; raises RunError if one has no end, or they are of two batteries."""
-    before, after = (_read(folder) for folder in (first, second))
-    if before["battery"] != after["battery"]:
-        raise RunError(f"{second}: is of battery {after['battery']}, not {before['battery']}")
+    before, after = _read_alike([first, second])
     rows = {_key(row): [row, None] for row in before["criteria"]}
     for row in after["criteria"]:
         rows.setdefault(_key(row), [None, None])[1] = row
     return EvaluationChanges(first, second, tuple(_row(*pair) for pair in rows.values()))
+
+
+def _read_alike(folders: Sequence[Path]) -> list[JsonObject]:
+    """What evaluations of one battery found."""
+    found = [_read(folder) for folder in folders]
+    for folder, each in zip(folders, found, strict=True):
+        if each["battery"] != found[0]["battery"]:
+            raise RunError(f"{folder}: is of battery {each['battery']}, not {found[0]['battery']}")
+    return found
 
 
 def _read(folder: Path) -> JsonObject:
@@ -138,3 +147,94 @@ CHANGES = Frame[EvaluationChanges](
     "difference is beyond the 95 % interval; of a hundred that did not, some do so by chance.",
 )  # fmt: skip
 """Every reading of two evaluations."""
+
+
+@dataclass(frozen=True)
+class ControlsTable:
+    """Controls that one battery evaluated, side by side.
+
+    Attributes:
+        controls: Their names; the battery's references are the first.
+        rows: One for each reading: control -> its mean, `CONTROL_is` -> `worse` or `better` than
+            every reference, beyond the 95 % interval of the differences.
+    """
+
+    controls: tuple[str, ...]
+    rows: tuple[JsonObject, ...]
+
+    @property
+    def frame(self) -> Frame[ControlsTable]:
+        """How it is shown and exported."""
+        return Frame(
+            "controls",
+            "Controls side by side",
+            "criterion, setting and reading",
+            (
+                Column("setting", "label of the setting", "Setting"),
+                Column("section", "section of the standard", "Section"),
+                Column("name", "the criterion"),
+                Column("reading", "what is read; `it` is the control", "Read"),
+                Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
+                *(Column(name, f"mean of {name}", name, "unit",
+                         parts={"n": f"{name}_n", "half_width": f"{name}_ci95"})
+                  for name in self.controls),
+                *(Column(f"{name}_is", "`worse` or `better` than every reference, beyond the 95 % "
+                         "intervals of the differences") for name in self.controls),
+            ),
+            lambda table: table.rows,
+        )  # fmt: skip
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The rows in base units."""
+        return self.frame.table(self)
+
+
+def controls_table(folders: Sequence[Path]) -> ControlsTable:
+    """Lay evaluations of one battery side by side.
+
+    Raises:
+        RunError: One has no end, or two are of one control, of two batteries, or of two sizes.
+    """
+    found = _read_alike(folders)
+    if len({each["size"] for each in found}) > 1:
+        raise RunError(f"{', '.join(each['size'] for each in found)}: evaluate all by one size")
+    references = tuple(found[0]["references"])
+    names = [each["control"] for each in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise RunError(f"{twice[0]}: two of the evaluations are of it; name one")
+    controls = tuple(dict.fromkeys([*references, *names]))
+    rows: dict[tuple[str, ...], JsonObject] = {}
+    for each in found:
+        for row in each["criteria"]:
+            if row["what"]:
+                made = rows.setdefault(_key(row), _control_row(row, each["subject"], controls))
+                _fill(made, row, each["control"], references)
+    return ControlsTable(controls, tuple(rows.values()))
+
+
+def _control_row(row: JsonObject, subject: str, controls: Sequence[str]) -> JsonObject:
+    reading = re.sub(rf"(of )?\b{re.escape(subject)}\b", "of it", row["reading"])
+    empty = {key: None for name in controls for key in (name, f"{name}_is")}
+    return {part: row[part] for part in (*KEY, "unit")} | {"reading": reading} | empty
+
+
+def _fill(made: JsonObject, row: JsonObject, control: str, references: Sequence[str]) -> None:
+    """Put what was read of a control into a row, and of the references in the first evaluation.
+
+    Loading a module shifts the random numbers of a guest's kernel, so where the kernel's own
+    control is evaluated the references have other trials.
+    """
+    for name in references:
+        made[name] = made[name] or _estimate(row, name, f"{name}_ci95")
+    if control not in references:
+        made[control] = _estimate(row, "value", "ci95")
+        changes = {
+            _change(_estimate(row, f"less_{name}", f"less_{name}_ci95"), row["better"])
+            for name in references
+        }
+        made[f"{control}_is"] = changes.pop() if len(changes) == 1 else ""
+
+
+def _estimate(row: JsonObject, mean: str, half_width: str) -> Estimate | None:
+    return None if row[mean] is None else Estimate(row[mean], row["n"] or 0, row[half_width])
