@@ -41,9 +41,7 @@ def stays(told: IntArray, mode: int, after: int | None) -> IntArray:
     steps = np.diff(inside)
     begins, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     found: IntArray = np.stack((begins, ends), axis=1)
-    if after is None:
-        return found
-    return found[(begins > 0) & (told[begins - 1] == after)]
+    return found if after is None else found[(begins > 0) & (told[begins - 1] == after), :]
 
 
 def _of_stays(metric: str, t_ns: IntArray, found: IntArray) -> float:

@@ -130,7 +130,7 @@ FAULTS = (
 
 
 def with_fault(fault: Fault, folder: Path) -> Path:
-    """A copy of bbr3 with a fault: faulty.c."""
+    """A copy of bbr3 with a fault: its path."""
     shutil.copytree(CC / "bbr", folder / "bbr")
     shutil.copy(CC / "bbr3.c", folder / "bbr3.c")
     for name, old, new in fault.edits:
