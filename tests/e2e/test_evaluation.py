@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 
 ROOT = Path(__file__).resolve().parents[2]
 BATTERY = ROOT / "configs" / "evaluations" / "rfc9743"
+COMMITTED_KERNEL = "6.1.192"
 MINE = (ROOT / "hosts" / "cc" / "mine.c").read_text()
 GROWS = "cc_set_cwnd(sk, next_cwnd(mine, tp, rs));"
 NEVER_BACKS_OFF = MINE.replace(GROWS, "cc_set_cwnd(sk, max(next_cwnd(mine, tp, rs), 20u));")
@@ -76,3 +78,20 @@ def test_one_that_collapses_is_seen_where_packets_are_reordered(nashbed: Nashbed
 def test_one_that_ignores_a_lower_rtt_is_seen_where_it_falls(nashbed: Nashbed) -> None:
     worse = evaluated(nashbed, KEEPS_ITS_WINDOW, "rtt-falls", duration="30s", warmup="16s")
     assert "loss rate" in worse
+
+
+@pytest.mark.long
+def test_another_machine_repeats_the_committed_table(nashbed: Nashbed) -> None:
+    """Controls in docs/results/evaluations.md are measured again, equal in every digit."""
+    out = nashbed.folder / "again"
+    evaluating = nashbed.start("cc", "evaluate", "bbr3", "--size", "quick", "--out", str(out))
+    assert (evaluating.communicate(), evaluating.returncode)[1] == 0
+    manifests = (json.loads(file.read_text()) for file in out.glob("*/manifest.json"))
+    (measured,) = {manifest["guest_kernels"][""]["release"] for manifest in manifests}
+    if measured != COMMITTED_KERNEL:
+        pytest.skip(f"the guests' kernel is {measured}, the table is of {COMMITTED_KERNEL}")
+    again = nashbed.folder / "controls.csv"
+    nashbed.call("cc", "table", str(out), "--out", str(again))
+    found = list(csv.DictReader(again.open()))
+    committed = list(csv.DictReader((BATTERY / "controls.csv").open()))
+    assert found == [{key: row[key] for key in found[0]} for row in committed]
