@@ -12,7 +12,7 @@ import numpy as np
 from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.steadiness import starts_agree
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, scenario_at
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, once, open_run
@@ -206,10 +206,17 @@ class RunMeasures:
         """The names of the mix's flow groups."""
         return tuple(group.name for group in self.run.scenario.mixed)
 
-    @property
-    def group_sizes(self) -> tuple[int, ...]:
+    def scenario_at(self, setting: Setting) -> Scenario:
+        """The scenario with all that a setting sweeps beside the lane."""
+        return self._scenarios[setting.label]
+
+    def group_sizes(self, setting: Setting) -> tuple[int, ...]:
         """The numbers of flows of the mix's flow groups."""
-        return tuple(group.count for group in self.run.scenario.mixed)
+        return tuple(group.count for group in self.scenario_at(setting).mixed)
+
+    def flows(self, setting: Setting) -> int:
+        """The number of flows of the mix."""
+        return sum(self.group_sizes(setting))
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
@@ -231,7 +238,7 @@ class RunMeasures:
 
     def fair_share(self, setting: Setting) -> float:
         """Mean rate / number of flows in bit/s: headers are in it, goodput is below it."""
-        return self.mean_rate(setting) / sum(self.group_sizes)
+        return self.mean_rate(setting) / self.flows(setting)
 
     def full_queue_ns(self, setting: Setting) -> float | None:
         """How long a full queue is in ns; None where its limit or the link's rate changes."""
@@ -249,7 +256,7 @@ class RunMeasures:
 
     def each_runs_alone(self, setting: Setting) -> bool:
         """Whether the mixes of a setting are three strategies or more, each only on its own."""
-        flows = sum(self.group_sizes)
+        flows = self.flows(setting)
         alone = all(max(strategy_totals(cell.state)) == flows for cell in self.cells(setting))
         return alone and len(self.strategies) > 2
 
@@ -263,7 +270,7 @@ class RunMeasures:
         steady = [(number, each) for number, each in found if each is not None and each.settled]
         if not found or len(steady) < len(found):
             return False
-        duration = self.run.scenario.duration
+        duration = self.scenario_at(cell.setting).duration
         if not isinstance(duration, SettledDuration):
             return True
         return starts_agree(steady, duration.within.fraction)
@@ -273,6 +280,10 @@ class RunMeasures:
 
     def _planned(self, setting: Setting) -> Iterable[State]:
         return self._states_by_setting.get(setting.label, {})
+
+    @cached_property
+    def _scenarios(self) -> dict[str, Scenario]:
+        return {s.label: scenario_at(self.run.scenario, s) for s in self.run.settings}
 
     @cached_property
     def _trials_by_setting(self) -> dict[str, list[TrialMeasures]]:

@@ -104,6 +104,9 @@ def conditions_text(setting: Setting) -> str:
     several = setting.discipline is not None or setting.queues is not None
     parts = [setting.queue_text] if several else []
     parts += [setting.swept_text] if setting.swept else []
+    flows = " and ".join(map(str, setting.flow_counts or ()))
+    parts += [f"{flows} flow{'s' if flows != '1' else ''}"] if flows else []
+    parts += [f"trials of {duration_text(setting.duration_ns)}"] if setting.duration_ns else []
     parts += [f"kernel {setting.kernel}"] if setting.kernel else []
     parts += [] if setting.start is None else [start_text(setting.start)]
     return "".join(f", {part}" for part in parts)

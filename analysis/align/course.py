@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from nashbed.controlplane.contract.link import Link
-from nashbed.controlplane.contract.scenario import Scenario, varied
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied
-from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.trial import TrialRecord, scenario_at
 from nashbed.controlplane.contract.units import NS_PER_S, Duration, Rate, Size
 from numpy.typing import NDArray
 
@@ -96,7 +96,7 @@ def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
     Args:
         scenario: The run's scenario, which says how base RTTs change.
     """
-    applied, own = record.applied, varied(scenario, record.setting.swept)
+    applied, own = record.applied, scenario_at(scenario, record.setting)
     events = sorted([*_link_events(applied), *_rtt_events(own)], key=lambda each: each[0])
     changes, rate = [], applied.rate_bps
     for at_ns, text, to in events:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nashbed.controlplane.contract.course import starts_label
 from nashbed.controlplane.contract.model import ContractModel, Number
+from nashbed.controlplane.contract.trial import scenario_at
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 from nashbed.controlplane.store.finished_run import open_run
 
@@ -120,17 +121,17 @@ def run_settings(run_dir: Path) -> list[KnownSetting]:
         share = _share_of_bbr(each)
         if share is None:
             continue
-        setting = each.setting
+        setting, scenario = each.setting, scenario_at(run.scenario, each.setting)
         settings.append(
             KnownSetting(
-                source=run.scenario.name,
+                source=scenario.name,
                 published=False,
                 rate_bps=setting.rate_bps,
                 base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
                 buffer_bdp=setting.buffer_bdp,
                 flows=each.flows,
-                duration_s=run.scenario.longest.seconds,
-                start=starts_label(run.scenario.starts(setting.start)),
+                duration_s=scenario.longest.seconds,
+                start=starts_label(scenario.starts()),
                 share=share,
             )
         )

@@ -9,7 +9,7 @@ import numpy as np
 from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.plan import ExpectedSearch
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, scenario_at
 
 from ..models.expected import Mixes, expected_crossing, mixes_of, quick_crossing
 from ..nash.game import Payoffs
@@ -58,7 +58,7 @@ def quick_campaign(scenario: Scenario, settings: Sequence[Setting], at_once: int
 
 
 def _game(scenario: Scenario, setting: Setting, start: Start) -> Game:
-    sizes = tuple(group.count for group in scenario.mixed)
+    sizes = tuple(group.count for group in scenario_at(scenario, setting).mixed)
     fair_share = setting.rate_bps / sum(sizes)
     return Game(sizes, len(scenario.strategies), fair_share, _hints(scenario, setting, start))
 
@@ -67,7 +67,7 @@ def _hints(scenario: Scenario, setting: Setting, start: Start) -> list[State]:
     """The mix nearest to where a model has the game settle, if it is one of CUBIC and BBR."""
     if tuple(scenario.strategies) != MODELLED:
         return []
-    mixes, flows = mixes_of(scenario, setting), scenario.total_flows
+    mixes, flows = mixes_of(scenario, setting), scenario_at(scenario, setting).total_flows
     at = None if mixes is None else start(mixes, flows)
     return [] if at is None else [((flows - round(at), round(at)),)]
 

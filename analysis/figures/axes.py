@@ -20,6 +20,7 @@ from .style import DASHED, INK, colour_of, marker_of
 
 AXIS_TITLES = {
     "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
+    "duration": "length of the trials (s)", "flows": "flows",
 }  # fmt: skip
 WHOLE = partial(MaxNLocator, integer=True, nbins=12, min_n_ticks=1)
 """Ticks at numbers of flows."""
@@ -67,15 +68,15 @@ def mix_axis(measures: RunMeasures, setting: Setting) -> MixAxis:
     strategies = measures.strategies
     return MixAxis(
         alone=strategies if measures.each_runs_alone(setting) else (),
-        flows=sum(measures.group_sizes),
+        flows=measures.flows(setting),
         others=strategies[1] if len(strategies) == 2 else "other",
     )
 
 
 def axis_of(measures: RunMeasures, line: SweepSeries) -> str:
     """Unit of the places on the line: the one in which the scenario writes its buffers."""
-    if line.axis == "random_loss":
-        return "random_loss"
+    if line.axis != "buffer":
+        return line.axis
     written = {s.buffer_label.lstrip("0123456789.") for s in line.settings}
     return "buffer_bdp" if written == {"bdp"} else "buffer_mb"
 
@@ -85,10 +86,12 @@ def swept(unit: str, places: Sequence[float]) -> Axis:
     return Axis(AXIS_TITLES[unit], scale="swept", places=places)
 
 
-def flows_axis(measures: RunMeasures, title: str) -> Axis:
+def flows_axis(measures: RunMeasures, settings: Sequence[Setting], title: str) -> Axis:
     """The axis of flows of the first strategy; `title` ends in what they are at."""
-    total = sum(measures.group_sizes)
-    return Axis(f"{measures.strategies[0]} {title}, of {total}", -0.03 * total, 1.03 * total)
+    totals = [measures.flows(setting) for setting in settings]
+    least, most = min(totals), max(totals)
+    of = str(most) if least == most else f"{least} to {most}"
+    return Axis(f"{measures.strategies[0]} {title}, of {of}", -0.03 * most, 1.03 * most)
 
 
 FAIR_SHARE = "fair share, as goodput"

@@ -48,7 +48,7 @@ def throughput_by_kernel_plot(
     kernels = [s for s in settings if sum(bool(c.trials) for c in measures.cells(s)) > 1]
     if len(kernels) < 2:
         return None
-    x = Axis(f"flows running {measures.strategies[1]}, of {sum(measures.group_sizes)}",
+    x = Axis(f"flows running {measures.strategies[1]}, of {measures.flows(kernels[0])}",
              locator=SPARSE)  # fmt: skip
     panels = [
         Panel(
@@ -91,7 +91,7 @@ def _of(cell: Cell, measures: RunMeasures, strategy: str) -> Estimate | None:
 
 def _where_leads_end(measures: RunMeasures, kernels: Sequence[Setting], equilibria: Found) -> Panel:
     """Where the lead ends on each kernel, in flows of the first strategy."""
-    total, count = sum(measures.group_sizes), len(kernels)
+    total, count = measures.flows(kernels[0]), len(kernels)
     items = [
         ends_of_lead([(index, equilibria[setting.label])], **_look(index, count))
         for index, setting in enumerate(kernels)
@@ -126,7 +126,9 @@ def equilibria_by_kernel_plot(
     marked = (place_of(s, axis) for s in settings if equilibria[s.label].not_settled)
     items = [*ends, *unsettled(marked), *published_equilibria(measures, kernels[0], axis)]
     places = [place_of(s, axis) for s in kernels[0].settings]
-    panel = Panel(items, swept(axis, places), flows_axis(measures, "flows where the lead ends"))
+    panel = Panel(
+        items, swept(axis, places), flows_axis(measures, settings, "flows where the lead ends")
+    )
     return Plot([panel], (WIDE, 3.8), columns=3, bars_first=True)
 
 

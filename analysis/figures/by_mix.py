@@ -99,7 +99,7 @@ def _of_strategy(
 
 def _models_per_flow(measures: RunMeasures, setting: Setting) -> list[Item]:
     """What models say of each CCA's flows, in its colour."""
-    total = sum(measures.group_sizes)
+    total = measures.flows(setting)
     curves = model_curves(questions_of_mixes(measures, setting))
     if not curves:
         return []
@@ -170,7 +170,7 @@ def panel_by_mix_plot(
     if len(settings) < LEAST_POINTS or len({cell.state for cell in cells}) < LEAST_POINTS:
         return None
     label = f"measured ({trials_text([len(cell.trials) for cell in cells])} per mix)"
-    second, total = measures.strategies[1], sum(measures.group_sizes)
+    second, total = measures.strategies[1], measures.flows(settings[0])
     ticks = partial(MaxNLocator, nbins=6, steps=[1, 2, 5, 10], integer=True)
     x = Axis(f"flows running {second}, of {total}", -0.03 * total, 1.03 * total, locator=ticks)
     y = Axis(f"goodput of all {second} flows\n(% of the link rate)", 0, PANEL_TOP,
@@ -248,7 +248,7 @@ def _ends_of_lead(equilibria: SettingEquilibria) -> Iterator[Item]:
 
 
 def _published_equilibria(measures: RunMeasures, setting: Setting, axis: str) -> Iterator[Item]:
-    total = sum(measures.group_sizes)
+    total = measures.flows(setting)
     for series in measures.run.scenario.reference:
         if series.quantity != "equilibrium" or series.axis != axis or not matches(series, setting):
             continue

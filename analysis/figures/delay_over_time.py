@@ -103,7 +103,7 @@ def rtt_alone_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     alone = {s: pure_cell(measures, setting, s) for s in measures.strategies}
     trials = {s: c.trials[0] for s, c in alone.items() if c is not None}
     trials = {s: t for s, t in trials.items() if t.trial.has("flow_samples")}
-    if len(trials) < 2 or sum(measures.group_sizes) > MAX_FLOWS:
+    if len(trials) < 2 or measures.flows(setting) > MAX_FLOWS:
         return None
     items: list[Item] = []
     for strategy, trial in trials.items():
@@ -135,7 +135,9 @@ def _socket_rtt(
 
 def _bounds(measures: RunMeasures, setting: Setting) -> Iterator[Rule]:
     """The base RTTs, with those that they change to, and the largest of them with a full queue."""
-    later = {each.base_rtt.ns for group in measures.run.scenario.flows for each in group.changes}
+    later = {
+        each.base_rtt.ns for group in measures.scenario_at(setting).flows for each in group.changes
+    }
     bases_ns = sorted({*setting.base_rtt_ns, *later})
     look: dict[str, Any] = {"color": MUTED, "linewidth": 1.0}
     for base in bases_ns:

@@ -1,4 +1,4 @@
-"""The equilibrium: by buffer, with models beside it, and by the length of the trials."""
+"""The equilibrium: by what was swept, with models beside it, and by the length of the trials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..text import buffer_text, trials_text
 from .axes import axis_of, flows_axis, swept
 from .model_lines import LOOKS
 from .plot import Axis, Band, Item, Line, Means, Panel, Plot, Rule, Span, through, unsettled
-from .style import GOOD, INK, MUTED, colour_of, marker_of
+from .style import DASHED, GOOD, INK, MUTED, colour_of, marker_of
 
 STEP_POINTS = 5
 """Between the interval, the equilibria of the means and those of one repetition, to the right."""
@@ -37,15 +37,15 @@ Points = Sequence[tuple[float, SettingEquilibria]]
 """Equilibria and their places on the x axis."""
 
 
-def equilibria_by_buffer_plot(
+def equilibria_along_plot(
     measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Plot | None:
-    """Intervals, equilibria, epsilon-equilibria and models of settings that differ in their buffer.
+    """Intervals, equilibria, epsilon-equilibria and models along a line of settings.
 
     None if fewer than two have an equilibrium or an interval, or mixes have more than two
     strategies.
     """
-    if len(measures.strategies) != 2 or line.axis != "buffer":
+    if len(measures.strategies) != 2:
         return None
     axis = axis_of(measures, line)
     points = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
@@ -60,9 +60,18 @@ def equilibria_by_buffer_plot(
         *published_equilibria(measures, line, axis),
         *unsettled(x for x, each in points if each.not_settled),
         *_models(measures, line, axis),
+        *_all_flows(points),
     ]  # fmt: skip
     x = swept(axis, [x for x, _ in points])
-    return Plot([Panel(items, x, flows_axis(measures, "flows at the equilibrium"))])
+    return Plot([Panel(items, x, flows_axis(measures, line.settings, "flows at the equilibrium"))])
+
+
+def _all_flows(points: Points) -> Iterator[Line]:
+    """The number of flows, where it is not the same everywhere."""
+    totals = [each.flows for _, each in points]
+    if len(set(totals)) > 1:
+        yield Line([x for x, _ in points], totals, "all flows", color=MUTED, linestyle=DASHED,
+                   linewidth=0.9, zorder=2)  # fmt: skip
 
 
 def _equilibria(points: Points, measures: RunMeasures) -> Iterator[Item]:
@@ -117,15 +126,14 @@ def _of_each_trial(points: Points, measures: RunMeasures) -> Iterator[Item]:
 def _models(measures: RunMeasures, line: SweepSeries, axis: str) -> Iterator[Item]:
     """CUBIC flows where each model expects BBR's lead to end, and Mishra's band."""
     asked = [
-        (place_of(setting, axis), questions)
+        (place_of(setting, axis), measures.flows(setting), questions)
         for setting in line.settings
         if (questions := questions_of_setting(measures, setting)) is not None
     ]
-    total = sum(measures.group_sizes)
     for name in (name for name in MODELS if name in LOOKS and not LOOKS[name].band):
-        yield from _model(name, asked, total)
+        yield from _model(name, asked)
     curve = []
-    for place, questions in asked:
+    for place, total, questions in asked:
         band = equilibrium_band(questions(1))
         bounds = band.synchronised_bbr, band.desynchronised_bbr
         if bounds[0] is not None and bounds[1] is not None:
@@ -136,13 +144,13 @@ def _models(measures: RunMeasures, line: SweepSeries, axis: str) -> Iterator[Ite
                    color=MUTED, alpha=0.2, zorder=1)  # fmt: skip
 
 
-def _model(name: str, asked: list[tuple[float, Questions]], total: int) -> Iterator[Item]:
+def _model(name: str, asked: list[tuple[float, int, Questions]]) -> Iterator[Item]:
     look = LOOKS[name]
-    found = [(x, crossing_of(MODELS[name], questions, total)) for x, questions in asked]
-    known = [(x, each.first, each.low, each.high) for x, each in found if each.first is not None]
+    found = [(x, n, crossing_of(MODELS[name], questions, n)) for x, n, questions in asked]
+    known = [(x, n, at.first, at.low, at.high) for x, n, at in found if at.first is not None]
     if not known:
         return
-    x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
+    x, total, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
     if (low < high).any():
         yield Band(x, total - high, total - low, color=look.colour, alpha=0.15, zorder=1)
     yield Line(x, cubic, MODELS[name].title, color=look.colour, linestyle=look.style,
@@ -168,25 +176,25 @@ def equilibrium_by_length_plot(measures: RunMeasures, sweep: Sequence[SweepSerie
         return None
     if measures.run.scenario.window == "whole":
         return None
-    by_buffer: dict[str, list[Setting]] = {}
-    for line in sweep:
-        for setting in line.settings if line.axis == "buffer" else ():
-            by_buffer.setdefault(setting.buffer_label, []).append(setting)
-    settings = [setting for each in by_buffer.values() for setting in each]
+    settings = [each for line in sweep if line.axis == "buffer" for each in line.settings]
+    longest_ns = max((each.duration_ns or 0 for each in settings), default=0)
+    settings = [each for each in settings if (each.duration_ns or 0) == longest_ns]
+    by_place: dict[tuple[str, int], list[Setting]] = {}
+    for each in settings:
+        by_place.setdefault((each.buffer_label, measures.flows(each)), []).append(each)
     if not any(len(lengths_of(measures, setting)) >= LEAST_POINTS for setting in settings):
         return None
     starts = list(dict.fromkeys(_label(setting.start) for setting in settings))
-    first, total = measures.strategies[0], sum(measures.group_sizes)
     x = Axis("length of the trials (s)", scale="log", ticks=LENGTHS)
-    y = Axis(f"{first} flows at the\nequilibrium, of {total}", -0.03 * total, 1.03 * total)
     panels = []
-    for each in by_buffer.values():
+    for alike in by_place.values():
         items: list[Item] = []
-        for setting in each:
+        for setting in alike:
             found = equilibria_by_length(measures, setting)
             items += _by_length(measures, setting, found, starts.index(_label(setting.start)))
-        items += _published(measures, each[0])
-        title = buffer_text(each[0], measures.applied_buffer(each[0]))
+        items += _published(measures, alike[0])
+        y = flows_axis(measures, alike, "flows at the\nequilibrium")
+        title = buffer_text(alike[0], measures.applied_buffer(alike[0]))
         panels.append(Panel(items, x, y, title))
     return Plot(panels, layout="grid", bars_first=True)
 
@@ -199,8 +207,8 @@ def _by_length(
     measures: RunMeasures, setting: Setting, by_length: EquilibriaByLength, number: int
 ) -> Iterator[Item]:
     """Flows of the first strategy where the second one's lead ends, with its interval."""
-    total = sum(measures.group_sizes)
-    start = starts_text(measures.run.scenario.starts(setting.start))
+    total = measures.flows(setting)
+    start = starts_text(measures.scenario_at(setting).starts())
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
     for seconds, point in by_length.points.items():
         for interval in point.ends.intervals:

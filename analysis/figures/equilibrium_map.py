@@ -57,7 +57,7 @@ def draw_equilibrium_map(
     ax.set_xlabel("buffer")
     ax.set_xticks(range(len(columns)), [titles[size] for size in columns])
     ax.set_yticks(range(len(rows)), rows)
-    first, total = measures.strategies[0], sum(measures.group_sizes)
+    first, total = measures.strategies[0], measures.flows(settings[0])
     ax.set_title(f"{first} flows where nobody gains by switching, of {total}", loc="left")
     return figure
 

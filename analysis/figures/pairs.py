@@ -36,7 +36,7 @@ def pair_lines_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
     if len(lines) < 2 or len(measures.group_names) > 1:
         return None
     fair = fair_share(measures, setting)
-    title = f"flows of the other congestion control, of {measures.group_sizes[0]}"
+    title = f"flows of the other congestion control, of {measures.flows(setting)}"
     panels = [
         Panel(
             [*(_line(measures, cells, name, of or name) for name, cells in lines.items()), fair],
@@ -52,7 +52,7 @@ def pair_lines_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
 def _cells_of_pair(measures: RunMeasures, setting: Setting, other: str) -> list[Cell]:
     """The mixes of the first CCA and one other, by the flows of the other."""
     second = measures.strategies.index(other)
-    total = sum(measures.group_sizes)
+    total = measures.flows(setting)
     cells = [c for c in measures.cells(setting) if c.trials]
     of_pair = [c for c in cells if c.state[0][0] + c.state[0][second] == total]
     return sorted(of_pair, key=lambda c: c.state[0][second])
@@ -82,12 +82,12 @@ def pair_equilibria_plot(
 ) -> Plot | None:
     """Flows of the first CCA at each equilibrium, a line for each other CCA.
 
-    None unless at least two others were run against the first, at several buffers.
+    None unless at least two others were run against the first, at several places of the line.
     """
     others = measures.strategies[1:]
     points = {name: _points(measures, line, equilibria, name) for name in others}
     points = {name: found for name, found in points.items() if found}
-    if line.axis != "buffer" or len(points) < 2:
+    if len(points) < 2:
         return None
     items: list[Item] = []
     for index, (name, found) in enumerate(points.items()):
@@ -104,7 +104,7 @@ def pair_equilibria_plot(
                                   alpha=0.5))  # fmt: skip
     axis = axis_of(measures, line)
     x = swept(axis, [place_of(s, axis) for s in line.settings])
-    panel = Panel(items, x, flows_axis(measures, "flows at the equilibrium"))
+    panel = Panel(items, x, flows_axis(measures, line.settings, "flows at the equilibrium"))
     return Plot([panel], (WIDE, 4.4), columns=4)
 
 

@@ -10,6 +10,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..results.sweep import (
+    Axis,
     SweepSeries,
     beside_disciplines,
     lines,
@@ -26,7 +27,7 @@ from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmi
 from .by_discipline import by_discipline_plot
 from .by_kernel import equilibria_by_kernel_plot, throughput_by_kernel_plot
 from .by_mix import panel_by_mix_plot
-from .equilibria import equilibria_by_buffer_plot, equilibrium_by_length_plot
+from .equilibria import equilibria_along_plot, equilibrium_by_length_plot
 from .equilibrium_map import draw_equilibrium_map
 from .pairs import pair_equilibria_plot
 from .setting_figures import MODELS_SAY, condition, if_modelled, references
@@ -34,6 +35,11 @@ from .sketch import Sketch
 
 MAX_SETTINGS = 16
 """Settings of a run that get figures of their own; a larger sweep shows lines and maps alone."""
+ALONG: dict[Axis, str] = {
+    "buffer": "the buffer", "random_loss": "random loss",
+    "duration": "the length of the trials", "flows": "the number of flows",
+}  # fmt: skip
+"""What settings of a line differ in."""
 MAX_LINE_MIXES = 6
 """Mixes of a line of settings that get a figure against what was swept."""
 
@@ -85,7 +91,7 @@ def run_sketches(
 def _line_sketches(
     measures: RunMeasures, line: SweepSeries, equilibria: Mapping[str, SettingEquilibria]
 ) -> Iterator[Sketch]:
-    axis = "the buffer" if line.axis == "buffer" else "random loss"
+    axis = ALONG[line.axis]
     kind, name = f"throughput_by_{line.axis}", line.label
     found = [equilibria[setting.label] for setting in line.settings]
     for state in _line_mixes(measures, line):
@@ -106,7 +112,7 @@ def _line_sketches(
         lambda: alone_along_plot(measures, line), suffix=name,
     )  # fmt: skip
     yield Sketch(
-        "equilibria_by_buffer", "", f"Equilibrium by buffer, {line.title}",
+        f"equilibria_by_{line.axis}", "", f"Equilibrium against {axis}, {line.title}",
         "Bars with caps: where the lead per flow ends (crosses zero), with its 95 % interval. "
         "Beside them each equilibrium of the measured means and, as small circles, the equilibria "
         "of each repetition alone. Thick: mixes in which no flow gains more than the scenario's "
@@ -118,13 +124,13 @@ def _line_sketches(
             " Lines: where each model predicts the end of the lead; shaded: its range over seeds. "
             "Grey: the range between the two bounds of Mishra's model.",
         ),
-        lambda: equilibria_by_buffer_plot(measures, line, equilibria), suffix=name,
+        lambda: equilibria_along_plot(measures, line, equilibria), suffix=name,
     )  # fmt: skip
     yield Sketch(
         "pair_equilibria", "",
-        f"Equilibrium of each against {measures.strategies[0]}, by buffer, {line.title}",
+        f"Equilibrium of each with {measures.strategies[0]} against {axis}, {line.title}",
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
-        "control, two at a time, with 95 % intervals. Several points at one buffer are several "
+        "control, two at a time, with 95 % intervals. Several points at one place are several "
         "equilibria; the line goes through their mean." + condition(found),
         lambda: pair_equilibria_plot(measures, line, equilibria), suffix=name,
     )  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration
-from nashbed.controlplane.contract.scenario import Scenario, varied
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.scenario_keys import Hosts
-from nashbed.controlplane.contract.trial import Setting, TrialRecord
+from nashbed.controlplane.contract.trial import Setting, TrialRecord, scenario_at
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 
 from ..state import State, strategy_totals
@@ -65,7 +65,7 @@ def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
     Args:
         scenario: Says what paths do.
     """
-    scenario = varied(scenario, setting.swept)
+    scenario = scenario_at(scenario, setting)
     if setting.back is not None:
         return "its way back has a queue, and models know none there"
     if setting.rtt_range_ns is not None:
@@ -105,8 +105,7 @@ def question_of(
     """
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
     rate_bps, buffer_bytes = applied or (setting.rate_bps, setting.buffer_bytes)
-    if setting.start is not None:
-        scenario = scenario.model_copy(update={"start": setting.start})
+    scenario = scenario_at(scenario, setting)
     starts = starts_of(scenario, setting, state, records, second)
     duration_s, measured_from_s = _course(scenario, starts, records)
     game = cubic_against(

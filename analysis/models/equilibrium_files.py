@@ -198,7 +198,7 @@ def _problem(measures: RunMeasures, found: SettingEquilibria) -> str | None:
 
 
 def _row(measures: RunMeasures, found: SettingEquilibria) -> EquilibriumRow:
-    setting, scenario = found.setting, measures.run.scenario
+    setting, scenario = found.setting, measures.scenario_at(found.setting)
     mixed = [c for c in measures.cells(setting) if min(c.state[0]) > 0 and c.trials]
     lengths = _lengths_s(scenario, mixed)
     places, by = _places(found)
@@ -218,7 +218,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria) -> EquilibriumRow:
         mixes=len(mixed),
         shortest_s=min(lengths),
         longest_s=max(lengths),
-        start=starts_label(scenario.starts(setting.start)),
+        start=starts_label(scenario.starts()),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.course import EITHER_FIRST, SettledDuration, starts_label
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, scenario_at
 
 from . import fluid
 from .crossing import PredictedCrossing, ShowAsked, crossing_of, show_nothing
@@ -58,13 +58,14 @@ def fluid_rows(
 
 
 def _rows_of_setting(scenario: Scenario, setting: Setting, mixes: Mixes) -> list[EquilibriumRow]:
+    scenario = scenario_at(scenario, setting)
     flows = scenario.total_flows
     near = quick_crossing(mixes, flows)
     rows = []
     if not isinstance(scenario.duration, SettledDuration):
         found = crossing_of(fluid.MODEL, mixes, flows, near)
         near = near if found.second is None else found.second
-        start = starts_label(scenario.starts(setting.start))
+        start = starts_label(scenario.starts())
         length_s = scenario.longest.seconds
         rows.append(_row(scenario, setting, [found], (AS_MEASURED, length_s, start)))
     orders = [crossing_of(fluid.MODEL, _long(mixes, cca), flows, near) for cca in (BBR, CUBIC)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, scenario_at
 
 from . import closed_form, fluid
 from .asked import problem_of, question_of
@@ -24,7 +24,7 @@ def mixes_of(scenario: Scenario, setting: Setting) -> Mixes | None:
     Returns:
         None where the models do not speak of the setting: it has several groups, or they say so.
     """
-    flows = scenario.total_flows
+    flows = scenario_at(scenario, setting).total_flows
 
     def question(bbr: int) -> Competition:
         return question_of(scenario, setting, (counts(bbr),))

@@ -216,7 +216,7 @@ def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions |
         None if the run is not one of CUBIC and BBR flows of one group, in this order, or if models
         do not speak of the setting.
     """
-    flows = sum(measures.group_sizes)
+    flows = measures.flows(setting)
     if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1 or flows < 2:
         return None
     if problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
@@ -233,7 +233,7 @@ def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[in
     questions = questions_of_setting(measures, setting)
     if questions is None:
         return []
-    last = sum(measures.group_sizes) - 1
+    last = measures.flows(setting) - 1
     mixes = np.unique(np.linspace(1, last, min(last, DRAWN_MIXES)).round().astype(int))
     return [(k, questions(k)) for k in mixes.tolist()]
 
@@ -251,5 +251,5 @@ def _game_of_setting(measures: RunMeasures, setting: Setting) -> MeasuredGame | 
     cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
     if not cubic:
         return None
-    flows = sum(measures.group_sizes)
+    flows = measures.flows(setting)
     return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, questions)

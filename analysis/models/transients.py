@@ -17,7 +17,7 @@ from itertools import islice
 
 from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, scenario_at
 from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..state import State, strategy_totals
@@ -195,7 +195,7 @@ def _settling_times(
 ) -> Iterator[SettlingTime]:
     """Yield the settling time of each mix of a setting that is examined."""
     of_bbr = scenario.strategies.index(BBR)
-    flows = scenario.total_flows
+    flows = scenario_at(scenario, setting).total_flows
     tried: set[State] = set()
 
     def near(bbr: float) -> Iterator[SettlingTime]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from nashbed.controlplane.contract.course import SettledDuration, starts_text
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import Setting
 
 from ..state import State, strategy_totals
 from .crossing_interval import CrossingInterval, LeadEnds
@@ -40,17 +39,16 @@ def not_settled(
     return tuple(state for state in mixed if state in deciding and not settled(state))
 
 
-def condition_of(scenario: Scenario, setting: Setting) -> str:
+def condition_of(scenario: Scenario) -> str:
     """What an equilibrium of trials that had not settled holds for.
 
     Args:
-        scenario: Says how long they last.
-        setting: Its start counts, where starts are swept.
+        scenario: As it is at their setting.
     """
     length = f"{scenario.longest.seconds:g} s"
     if isinstance(scenario.duration, SettledDuration):
         length = f"up to {length}"
-    return f"at {length}, {starts_text(scenario.starts(setting.start))}"
+    return f"at {length}, {starts_text(scenario.starts())}"
 
 
 def _about_ends(mixed: Sequence[State], ends: LeadEnds) -> set[State]:

@@ -209,7 +209,7 @@ def _samples(
             for t in cell.trials
         }
         complete = {number: v for number, v in values.items() if _complete(v, cell)}
-        if complete and tuple(map(sum, cell.state)) == measures.group_sizes:
+        if complete and tuple(map(sum, cell.state)) == measures.group_sizes(setting):
             samples[cell.state] = complete
     return samples
 
@@ -220,7 +220,7 @@ def _table(
     return PayoffTable(
         measures.strategies,
         measures.group_names,
-        measures.group_sizes,
+        measures.group_sizes(setting),
         {state: np.stack(list(values.values())) for state, values in samples.items()},
         measures.fair_share(setting),
         pairs=_pairs(measures),
@@ -319,7 +319,7 @@ def _of_setting(
     states = _unclear(table, verdicts, noise, epsilon)
     mixed = [c for c in measures.cells(setting) if sum(n > 0 for n in strategy_totals(c.state)) > 1]
     settled = {cell.state for cell in mixed if measures.is_settled(cell)}
-    condition = condition_of(measures.run.scenario, setting)
+    condition = condition_of(measures.scenario_at(setting))
     ends = lead_ends(table)
     pairs = equilibria_of_pairs(table, settled.__contains__, condition)
     unsettled = (

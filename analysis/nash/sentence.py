@@ -12,9 +12,15 @@ from .of_run import SettingEquilibria
 from .pairs import PairEquilibria
 
 
-def question(strategies: Sequence[str], flows: int) -> str:
-    """What a run asks that looks for equilibria."""
-    who = f"each of {flows} flows" if flows > 1 else "a flow"
+def question(strategies: Sequence[str], flows: Sequence[int]) -> str:
+    """What a run asks that looks for equilibria.
+
+    Args:
+        flows: Flows of each setting.
+    """
+    numbers = sorted(set(flows))
+    number = _listed(numbers) if len(numbers) > 1 else str(numbers[0])
+    who = "a flow" if numbers == [1] else f"each of {number} flows"
     return f"If {who} could choose between {_and(strategies)}, how many would run which?"
 
 

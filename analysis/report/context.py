@@ -54,6 +54,8 @@ WIDE_FIGURES = frozenset(
         "model_assumptions",
         "panel_by_mix",
         "equilibria_by_buffer",
+        "equilibria_by_flows",
+        "equilibria_by_duration",
         "by_discipline",
         "bursts_by_memory",
         "around_change",
@@ -139,9 +141,11 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
 def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
     scenario = measures.run.scenario
     groups = ", ".join(
-        f"{g.count or 'transfers of'} {g.name} ({', '.join(_base_rtts(measures, i))})"
+        f"{_counts(measures, i) or 'transfers of'} {g.name} ({', '.join(_base_rtts(measures, i))})"
         for i, g in enumerate(scenario.flows)
     )
+    own = [measures.scenario_at(setting) for setting in measures.run.settings]
+    lengths = ", ".join(dict.fromkeys(str(each.duration) for each in own or [scenario]))
     count = f"{len(measures.trials)} valid of {len(measures.run.trials)} that ran"
     if (planned := measures.run.planned_trials) is not None:
         count += f", {planned} planned"
@@ -151,7 +155,7 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
     return [
         ("Flows", groups),
         ("Congestion controls", ", ".join(_named(measures, s) for s in scenario.strategies)),
-        ("Duration", _spaced(f"{scenario.duration}, of which {scenario.warmup} warm-up")),
+        ("Duration", _spaced(f"{lengths}, of which {scenario.warmup} warm-up")),
         ("Repetitions", repetitions),
         ("Utility of a flow", utility_text(scenario.equilibrium.utility)),
         ("Trials", count),
@@ -171,6 +175,12 @@ def _moment(utc: str) -> str:
 def _spaced(text: str) -> str:
     """Durations of a scenario with a space before the unit."""
     return re.sub(r"\b([\d.]+)(us|ms|s|min)\b", r"\1 \2", text)
+
+
+def _counts(measures: RunMeasures, group: int) -> str:
+    """The numbers of flows of a flow group in all settings; empty: transfers come instead."""
+    known = {measures.scenario_at(s).flows[group].count for s in measures.run.settings}
+    return ", ".join(str(count) for count in sorted(known) if count)
 
 
 def _base_rtts(measures: RunMeasures, group: int) -> list[str]:

@@ -19,7 +19,8 @@ MOST_ANSWERS = 4
 LISTED_NEAR = 6
 """Mixes that are nearly equilibria, in a headline; more are counted."""
 PICTURES = (
-    "equilibrium_map", "equilibria_by_buffer", "pair_equilibria", "tournament", "panel_by_mix",
+    "equilibrium_map", "equilibria_by_buffer", "equilibria_by_flows", "equilibria_by_duration",
+    "pair_equilibria", "tournament", "panel_by_mix",
     "throughput_by_mix",
 )  # fmt: skip
 """Kinds of figures that show the answer, the best first."""
@@ -40,7 +41,7 @@ def first_screen(summary: RunSummary) -> JsonObject:
         return {"question": "", "answers": [], "map": [], "headlines": []}
     several = len(settings) > MOST_ANSWERS
     return {
-        "question": question(measures.strategies, sum(measures.group_sizes)),
+        "question": question(measures.strategies, [each.flows for each in settings]),
         "answers": _together(settings) if several else _each(measures, settings),
         "map": _map(measures, settings) if several else [],
         "headlines": [_headline(measures, each) for each in settings],

@@ -106,7 +106,8 @@ def _settling(measures: RunMeasures) -> list[str]:
 
 def _too_short(measures: RunMeasures) -> list[str]:
     deepest = max((s.buffer_bdp for s in measures.run.settings), default=0.0)
-    seconds = measures.run.scenario.longest.seconds
+    lengths = [measures.scenario_at(setting).longest.seconds for setting in measures.run.settings]
+    seconds = min(lengths, default=0.0)
     if deepest < LONG_ENOUGH_BDP or seconds >= LONG_ENOUGH_S:
         return []
     return [

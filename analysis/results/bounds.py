@@ -108,6 +108,8 @@ def matches(selected: SettingSelection, setting: Setting) -> bool:
         and (selected.random_loss is None or selected.random_loss.ppb == setting.random_loss_ppb)
         and (selected.kernel is None or selected.kernel == setting.kernel)
         and (selected.start is None or selected.start == setting.start)
+        and (selected.duration is None or selected.duration.ns == setting.duration_ns)
+        and (selected.count is None or (setting.flow_counts or (None,))[0] == selected.count)
     )
 
 
@@ -191,7 +193,7 @@ def values_of(cell: Cell, bound: MetricReading, where: Where) -> dict[int, float
 
 
 def _ratio(bound: AcceptanceBound, where: Where) -> Reading:
-    total, means = sum(where.measures.group_sizes), []
+    total, means = where.measures.flows(where.setting), []
     for strategy in (bound.strategy, bound.over):
         mix = {strategy: total} if bound.mix is None else bound.mix
         one = {"metric": "per_flow_throughput", "strategy": strategy, "mix": mix}
@@ -222,7 +224,7 @@ def _equilibrium(bound: AcceptanceBound, where: Where) -> Reading:
     found = [_of_strategy(bound, where, k) for k in seconds] or [span.low for span in spans]
     if not found:
         return Reading(None, said, spans)
-    total = sum(where.measures.group_sizes)
+    total = where.measures.flows(where.setting)
     low, high = bound.limits
     top = total if high is None else min(high, total)
     worst = max(found, key=lambda flows: abs(2 * flows - (low or 0) - top))
@@ -276,7 +278,7 @@ def _equilibrium_count(bound: AcceptanceBound, where: Where) -> Reading:
 def _rtt_order(bound: AcceptanceBound, where: Where) -> Reading:
     """The equilibrium that is least in order counts."""
     index = _index(bound, where)
-    sizes, rtts = where.measures.group_sizes, where.setting.base_rtt_ns
+    sizes, rtts = where.measures.group_sizes(where.setting), where.setting.base_rtt_ns
     states = [v.state for v in where.equilibria.equilibria]
     shares = [rtt_order([group[index] for group in state], sizes, rtts) for state in states]
     known = [share for share in shares if math.isfinite(share)]

@@ -93,7 +93,7 @@ def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaB
         (k, trial, _received(trial, measures.strategies))
         for k, trial in _mixed_trials(measures, setting)
     ]
-    flows, warmup_ns = sum(measures.group_sizes), measures.run.scenario.warmup.ns
+    flows, warmup_ns = measures.flows(setting), measures.run.scenario.warmup.ns
     points = {}
     for seconds in lengths_of(measures, setting):
         leads: dict[int, list[float]] = {}

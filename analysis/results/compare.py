@@ -159,9 +159,9 @@ def compare_runs(
     """Compare what two runs measured at like settings and mixes, by Welch's test.
 
     Settings are alike if the applied rate, the applied buffer, the base RTTs and the random loss
-    are, and the guest kernels where they were swept; or else if all of that was asked for alike,
-    as one scenario asks different testbeds. Mixes are alike by their flows of each
-    CCA. Without repetitions there are shares alone, and nothing is tested.
+    are, the numbers of flows, and guest kernels and lengths where they were swept; or else if all
+    of that was asked for alike, as one scenario asks different testbeds. Mixes are alike by their
+    flows of each CCA. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
         first: A run directory.
@@ -284,8 +284,15 @@ def _settings(
 
 def _alike(runs: tuple[RunMeasures, RunMeasures], one: Setting) -> Setting | None:
     """The second run's setting with what the first applied, or else with what it asked for."""
+    lengths = any(run.run.scenario.sweep.duration for run in runs)
+    long = runs[0].scenario_at(one).longest
+    others = [
+        other
+        for other in runs[1].run.settings
+        if not lengths or runs[1].scenario_at(other).longest == long
+    ]
     for key in (_applied, _requested):
-        for other in runs[1].run.settings:
+        for other in others:
             if key(runs[1], other) == key(runs[0], one):
                 return other
     return None
@@ -324,7 +331,8 @@ def _conditions(run: RunMeasures, setting: Setting) -> object:
     kernel = setting.kernel if run.run.scenario.sweep.kernel else ""
     start = None if setting.start is None else start_label(setting.start)
     queue = setting.queue_label, setting.swept_text
-    return setting.base_rtt_ns, setting.random_loss_ppb, queue, kernel, start
+    flows = run.group_sizes(setting)
+    return setting.base_rtt_ns, setting.random_loss_ppb, queue, kernel, start, flows
 
 
 def mix_text(run: RunMeasures, cell: Cell) -> str:

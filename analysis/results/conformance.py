@@ -112,7 +112,7 @@ def points_alone(measures: RunMeasures, setting: Setting, strategy: str) -> Poin
     trials = [
         trial
         for cell in measures.cells(setting)
-        if strategy_totals(cell.state)[index] == sum(measures.group_sizes)
+        if strategy_totals(cell.state)[index] == measures.flows(setting)
         for trial in cell.trials
     ]
     parts = [points for trial in trials for points in _points_of_trial(trial)]

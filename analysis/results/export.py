@@ -28,6 +28,7 @@ _TRIAL_COLUMNS = {
     "trial": pl.String, "setting": pl.String, "rate_bps": pl.Int64, "buffer_bytes": pl.Int64,
     "buffer_bdp": pl.Float64, "base_rtt_ns": pl.Int64, "discipline": pl.String,
     "kernel": pl.String, "testbed": pl.String, "host": pl.String, "mix": pl.String,
+    "duration_ns": pl.Int64,
 }  # fmt: skip
 _TRIAL_STATE = {
     "repetition": pl.Int64, "attempt": pl.Int64, "valid": pl.Boolean, "counted": pl.Boolean,
@@ -132,6 +133,7 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> JsonObject:
         "testbed": record.ran_on and record.ran_on.testbed,
         "host": record.ran_on and record.ran_on.host,
         "mix": state_text(state, measures.strategies, measures.group_names),
+        "duration_ns": record.duration_ns,
     }
     totals = zip(measures.strategies, strategy_totals(state), strict=True)
     row |= {f"flows_{name}": count for name, count in totals}

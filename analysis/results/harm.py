@@ -90,11 +90,11 @@ def harm_of_run(measures: RunMeasures) -> list[Harm]:
 
 
 def _of_setting(measures: RunMeasures, setting: Setting) -> Iterator[Harm]:
-    mixes, scenario = measures.run.scenario.sweep.mixes, measures.run.scenario
+    mixes = measures.run.scenario.sweep.mixes
     assert isinstance(mixes, HarmMixes), "asked only of such runs"
     victim, read = mixes.harm_to, _reader(measures, mixes)
     alone_mix, *others = (
-        _state(measures, mix) for mix in mixes.mixes(scenario.strategies, scenario.total_flows)
+        _state(measures, mix) for mix in mixes.mixes(measures.strategies, measures.flows(setting))
     )
     cells = {cell.state: cell for cell in measures.cells(setting)}
     alone = cells.get(alone_mix)

@@ -121,7 +121,8 @@ class RunSummary:
     def seeks_equilibria(self) -> bool:
         """Whether the run can say anything about equilibria."""
         decided = any(setting.decided for setting in self.equilibria)
-        return self.measures.run.scenario.seeks_equilibria(decided)
+        scenarios = map(self.measures.scenario_at, self.measures.run.settings)
+        return any(scenario.seeks_equilibria(decided) for scenario in scenarios)
 
 
 def summarise(run_dir: Path) -> RunSummary:

@@ -1,22 +1,24 @@
-"""A run's settings along what was swept: lines against the buffer or the random loss, grids."""
+"""A run's settings along what was swept: lines against one thing, grids."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.disciplines import file_label
 from nashbed.controlplane.contract.queues import COMPLETE_SHARING
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import NS_PER_S, Duration
 
 from ..measures import Cell, RunMeasures
 from ..state import State, strategy_totals
 from ..text import conditions_text, duration_text, rate_text
 
-Axis = Literal["buffer", "random_loss"]
+Axis = Literal["buffer", "random_loss", "duration", "flows"]
+AXES: tuple[Axis, ...] = get_args(Axis)
 LEAST_POINTS = 3
 """Settings that make a line worth a figure."""
 
@@ -33,9 +35,15 @@ class SweepSeries:
     settings: tuple[Setting, ...]
 
     @property
+    def shared(self) -> Setting:
+        """The first setting, without the length or the number of flows where they differ in it."""
+        first, of = self.settings[0], {"duration": "duration_ns", "flows": "flow_counts"}
+        return first.model_copy(update={of[self.axis]: None}) if self.axis in of else first
+
+    @property
     def label(self) -> str:
         """What they share, as a part of file names."""
-        first = self.settings[0]
+        first = self.shared
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
         name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
         several = first.discipline is not None or first.queues is not None
@@ -43,12 +51,14 @@ class SweepSeries:
         name += f"-{file_label(first.swept_text)}" if first.swept else ""
         name += f"-v{first.kernel}" if first.kernel else ""
         name += f"-{start_label(first.start)}" if first.start is not None else ""
+        name += f"-n{'-'.join(map(str, first.flow_counts))}" if first.flow_counts else ""
+        name += f"-d{Duration(first.duration_ns)}" if first.duration_ns else ""
         return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
 
     @property
     def title(self) -> str:
         """What they share, in words."""
-        first = self.settings[0]
+        first = self.shared
         rtts = "/".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
         return f"{rate_text(first.rate_bps)}, {rtts}{conditions_text(first)}"
 
@@ -56,11 +66,13 @@ class SweepSeries:
 def lines(settings: Sequence[Setting]) -> list[SweepSeries]:
     """Every line of at least three settings, against the buffer first.
 
+    One against the number of flows is of the first flow group's.
+
     Args:
         settings: The run's settings.
     """
     result: list[SweepSeries] = []
-    for axis in ("buffer", "random_loss"):
+    for axis in AXES:
         groups: dict[object, list[Setting]] = {}
         for setting in settings:
             groups.setdefault(_rest(setting, axis), []).append(setting)
@@ -168,28 +180,38 @@ def without_kernel(setting: Setting) -> Setting:
 
 
 def _place(setting: Setting, axis: Axis) -> int:
-    return setting.buffer_bytes if axis == "buffer" else setting.random_loss_ppb or 0
+    return {
+        "buffer": setting.buffer_bytes,
+        "random_loss": setting.random_loss_ppb or 0,
+        "duration": setting.duration_ns or 0,
+        "flows": (setting.flow_counts or (0,))[0],
+    }[axis]
 
 
 def _rest(setting: Setting, axis: Axis) -> object:
     """Everything of a setting but the axis."""
-    other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
+    others = tuple(_place(setting, each) for each in AXES if each != axis)
     start = None if setting.start is None else start_label(setting.start)
     same = setting.queue_label, setting.kernel, start, setting.rate_bps, setting.base_rtt_ns
-    return axis, same, setting.swept_text, other
+    return axis, same, setting.swept_text, others, (setting.flow_counts or ())[1:]
 
 
 def place_of(setting: Setting, axis: str) -> float:
     """Where a setting lies on an axis of a figure or of a published series.
 
     Args:
-        axis: `buffer_bdp`, `buffer_mb` (1 MB = 10^6 bytes) or `random_loss` (per cent).
+        axis: `buffer_bdp`, `buffer_mb` (1 MB = 10^6 bytes), `random_loss` (per cent), `duration`
+            (s) or `flows` (of the first group).
     """
     if axis == "buffer_bdp":
         return setting.buffer_bdp
     if axis == "buffer_mb":
         return setting.buffer_bytes / 1e6
-    return (setting.random_loss_ppb or 0) / 1e7
+    if axis == "random_loss":
+        return (setting.random_loss_ppb or 0) / 1e7
+    if axis == "duration":
+        return (setting.duration_ns or 0) / NS_PER_S
+    return (setting.flow_counts or (0,))[0]
 
 
 def mixed_states(measures: RunMeasures, line: SweepSeries) -> list[State]:

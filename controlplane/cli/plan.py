@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from nashbed.files import read_testbed
 from nashbed.planning import Preview, speed_ups, wanted_free_bytes
 
@@ -88,7 +90,7 @@ def plan_table(plan: Plan) -> str:
     takes = duration_text(plan.estimated_seconds)
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB of disk"
     free = f"{wanted_free_bytes(plan.estimated_disk_bytes) / 1e9:.2f} GB must be free"
-    tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
+    tail = f"{_size_text(plan, rows)}, at most "
     if plan.expected_mixes is not None:
         tail = (
             f"about {plan.expected_mixes:.1f} mixes a setting until its interval is closed; {tail}"
@@ -103,6 +105,13 @@ def plan_table(plan: Plan) -> str:
             f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
         )
     return rows_text(title, rows) + applied + tail
+
+
+def _size_text(plan: Plan, rows: Sequence[Mapping[str, str]]) -> str:
+    """Flows and length of the trials; where they are swept, the most."""
+    flows, length = f"{plan.flows_per_trial} flows", str(Duration(plan.trial_ns))
+    flows = f"up to {flows}" if "flows" in rows[0] else flows
+    return f"{flows} and {'up to ' * ('duration' in rows[0])}{length} each"
 
 
 def speed_text(plan: Plan) -> str:

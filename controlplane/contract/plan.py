@@ -63,8 +63,8 @@ class Plan(ContractModel):
         expected_trials: How many will be run; an estimate with an adaptive search.
         expected_mixes: Mixes of a setting that an adaptive search is expected to take, intervals
             included; null: every mix is run.
-        flows_per_trial: Flows of each trial.
-        trial_ns: Length of one trial.
+        flows_per_trial: Flows of each trial; where they are swept, the most.
+        trial_ns: Length of one trial; where it is swept, the longest.
         lanes: Trials that run side by side.
         estimated_seconds: Wall-clock estimate of the whole run.
         estimated_disk_bytes: Upper estimate of the disk space needed.
@@ -102,6 +102,10 @@ class Plan(ContractModel):
     def _repr_html_(self) -> str:
         return html_table(repr(self), self.by_setting())
 
+    def seconds_of(self, setting: Setting) -> float:
+        """Length of the trials of a setting, in seconds."""
+        return Duration(setting.duration_ns or self.trial_ns).seconds
+
     def by_setting(self) -> list[dict[str, str]]:
         """A row for each setting, as a person reads it; with columns only for what differs."""
         trials: dict[str, list[PlannedTrial]] = {}
@@ -110,12 +114,16 @@ class Plan(ContractModel):
         settings = [trial.setting for trial in self.trials]
         queues = any(each.discipline or each.queues for each in settings)
         kernels = any(each.kernel for each in settings)
+        counts = any(each.flow_counts for each in settings)
+        lengths = any(each.duration_ns for each in settings)
         return [
             {
                 "setting": label,
                 "rate": str(Rate(setting.rate_bps)),
                 "buffer": f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
                 "base RTT": ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
+                **({"flows": str(sum(setting.flow_counts or ()))} if counts else {}),
+                **({"duration": f"{self.seconds_of(setting):g}s"} if lengths else {}),
                 **({"queue": setting.queue_text} if queues else {}),
                 **({"kernel": setting.kernel} if kernels else {}),
                 "mixes": str(len({trial.key.rpartition("-r")[0] for trial in own})),

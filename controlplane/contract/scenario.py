@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
+from .course import SettledDuration
 from .errors import ConfigError, did_you_mean
 from .scenario_checks import check_scenario
 from .scenario_keys import ScenarioKeys
 from .strategy import with_params
-from .sweep import SWEPT
+from .sweep import SWEPT, Sweep, is_count
 
 S = TypeVar("S", bound=ScenarioKeys)
 Values = Mapping[str, Any]
@@ -101,6 +102,14 @@ def _problem(where: str, error: ValidationError) -> str:
     return f"{place}{'.' if re.match('[a-z0-9_.]+: ', text) else ': '}{text}"
 
 
+def most_flows_at_any_setting(scenario: ScenarioKeys) -> int:
+    """Flows of one trial at the most, whatever is swept: what each lane has room for."""
+    counts = {key: n for key, n in scenario.sweep.flows.items() if is_count(f"flows.{key}")}
+    sizes = Sweep(duration=scenario.sweep.duration, flows=counts)
+    sized = scenario.model_copy(update={"sweep": sizes})
+    return max(varied(sized, values).most_flows for values in combinations(sized))
+
+
 def called(problem: str, scenario: ScenarioKeys, values: Values) -> str:
     """What is wrong with a combination, by the sweep's key where it begins with what is swept."""
     for key in values:
@@ -122,6 +131,11 @@ class Scenario(ScenarioKeys):
                 raise ValueError(
                     f"sweep.params.{key}: write STRATEGY.PARAMETER, of {', '.join(self.strategies)}"
                 )
+        if self.sweep.duration and isinstance(self.duration, SettledDuration):
+            raise ValueError(
+                "sweep.duration: a trial that runs until it is settled has its own length; write a "
+                "fixed `duration`, or remove sweep.duration"
+            )
         for values in combinations(self):
             try:
                 check_scenario(varied(self, values))

@@ -293,7 +293,8 @@ def _check_named_strategies(scenario: ScenarioKeys) -> None:
         background = {UDP, *scenario.ccas} if measured else set()
         whose = {name for name in (bound.strategy, bound.over) if name}
         check_known(scenario, where, {*mix, *(whose - background)})
-        if sum(mix.values()) > scenario.total_flows:
+        is_elsewhere = bound.count not in (None, scenario.flows[0].count)
+        if sum(mix.values()) > scenario.total_flows and not is_elsewhere:
             raise ValueError(
                 f"{where}.mix: has more flows than the scenario ({scenario.total_flows})"
             )

@@ -364,17 +364,12 @@ class ScenarioKeys(ContractModel):
         """Length that every trial has."""
         return self.duration if isinstance(self.duration, Duration) else self.duration.at_least
 
-    def starts(self, own: StartSpec | None) -> tuple[StartSpec, ...]:
-        """How the repetitions of a trial start, in turns; two ways where trials are to settle.
-
-        Args:
-            own: The start of their setting, where starts are swept.
-        """
-        start = self.start if own is None else own
+    def starts(self) -> tuple[StartSpec, ...]:
+        """How the repetitions of a trial start, in turns; two ways where trials are to settle."""
         if not isinstance(self.duration, SettledDuration):
-            return (start,)
+            return (self.start,)
         first, *others = (
-            settling_start(start, self.strategies, r) for r in range(min(self.trials, 2))
+            settling_start(self.start, self.strategies, r) for r in range(min(self.trials, 2))
         )
         return (first, *(each for each in others if each != first))
 

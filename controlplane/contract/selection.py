@@ -42,6 +42,8 @@ class SettingSelection(ContractModel):
         random_loss: Its swept random loss.
         kernel: Its guest kernel, as written in the scenario.
         start: Its swept start.
+        duration: Its swept length of a trial.
+        count: Its swept number of flows (of the first flow group).
     """
 
     buffer: Buffer | None = None
@@ -52,3 +54,5 @@ class SettingSelection(ContractModel):
     random_loss: Share | None = None
     kernel: KernelRelease | None = None
     start: StartSpec | None = None
+    duration: Duration | None = None
+    count: Count | None = None

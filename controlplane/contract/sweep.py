@@ -75,12 +75,14 @@ class Sweep(ContractModel):
         random_loss: Random losses in place of every flow group's.
         kernel: Guest kernels in place of the scenario's.
         start: Starts in place of the scenario's.
+        duration: Fixed lengths of a trial in place of the scenario's; the warm-up stays.
         bottleneck: Any other key of the bottleneck, and what is written for it in its place:
             `{scheduler: [drr, strict_priority], policer.burst: [30kB, 1MB]}`. Of a list every entry
             has it, or the one whose number is given: `queues.0.weight`.
         params: Parameters of strategies that are kernel modules: `{mycc.beta: [512, 717]}`.
-        flows: Any key of the flow groups' paths (jitter, reorder, loss, changes, return), likewise:
-            `{return.delay: [5ms, 20ms]}`, of every group or of one: `0.return.delay`.
+        flows: The number of flows, `{count: [4, 10, 20]}`, or any key of the flow groups' paths
+            (jitter, reorder, loss, changes, return), likewise: `{return.delay: [5ms, 20ms]}`, of
+            every group or of one: `0.return.delay`. Each number of flows has mixes of its own.
         mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
             `{harm_to: cubic}`, one flow alone and beside each strategy; or the mixes to run.
     """
@@ -93,6 +95,7 @@ class Sweep(ContractModel):
     random_loss: tuple[Share, ...] | None = None
     kernel: tuple[KernelRelease, ...] | None = None
     start: tuple[StartSpec, ...] | None = None
+    duration: tuple[Duration, ...] | None = None
     bottleneck: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     params: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     flows: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
@@ -110,10 +113,16 @@ class Sweep(ContractModel):
     def _check(self) -> Sweep:
         for key in self.flows:
             name = next((part for part in key.split(".") if not part.isdigit()), "")
-            if name not in PATH_KEYS:
+            if name != "count" and name not in PATH_KEYS:
                 raise ValueError(
-                    f"flows.{key}: write a key of the flow groups' paths: {', '.join(PATH_KEYS)}; "
-                    "sweep.base_rtt and sweep.random_loss stand by themselves"
+                    f"flows.{key}: write count, or a key of the flow groups' paths: "
+                    f"{', '.join(PATH_KEYS)}; sweep.base_rtt and sweep.random_loss stand by "
+                    "themselves"
+                )
+            wrong = [n for n in self.flows[key] if type(n) is not int or n < 1]
+            if name == "count" and wrong:
+                raise ValueError(
+                    f"flows.{key}: {wrong[0]!r} is no number of flows; write 1 or more"
                 )
         for key in self.bottleneck:
             if key in SWEPT and SWEPT[key] == ("bottleneck", key):
@@ -133,6 +142,7 @@ class Sweep(ContractModel):
 PATH_KEYS = tuple(field.alias or name for name, field in ChangingPath.model_fields.items())
 SWEPT = {
     "start": ("start",),
+    "duration": ("duration",),
     "shared_buffer": ("bottleneck", "shared_buffer"),
     "discipline": ("bottleneck", "discipline"),
     "kernel": ("kernel",),
@@ -142,6 +152,11 @@ SWEPT = {
     "buffer": ("bottleneck", "buffer"),
 }
 """Where the values of a sweep's keys go in the scenario, in the order of labels."""
+
+
+def is_count(key: str) -> bool:
+    """Whether what is swept at a place in the scenario is a number of flows."""
+    return key.startswith("flows.") and key.endswith(".count")
 
 
 def written(value: Any) -> str:

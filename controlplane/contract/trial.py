@@ -11,9 +11,10 @@ from .disciplines import DROPTAIL, Discipline
 from .messages.dataplane import DepartureLateness, LaneCounters, ReturnQueueTotals
 from .messages.flows import GeneratorTotals
 from .model import ContractModel, Needs
+from .scenario import Scenario, varied
 from .sweep import written
 from .target import Applied, Lane
-from .units import bytes_in_flight
+from .units import Duration, bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
 """What of a socket can hold a flow back."""
@@ -39,6 +40,9 @@ class Setting(Lane):
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
+        duration_ns: The swept length of a trial (None: the scenario's).
+        flow_counts: Flows of each group that last until the end, where they are swept (None: the
+            scenario's).
         swept: Other swept keys of the scenario, and their values as written.
         rtt_range_ns: The shortest and the longest round trip without queues, where paths change
             or jitter (None: base RTTs say).
@@ -59,6 +63,10 @@ class Setting(Lane):
         ),
     ] = ""
     start: StartSpec | None = None
+    duration_ns: Annotated[int | None, Field(exclude_if=lambda told: told is None)] = None
+    flow_counts: Annotated[tuple[int, ...] | None, Field(exclude_if=lambda told: told is None)] = (
+        None
+    )
     swept: Annotated[dict[str, Any], Field(exclude_if=lambda told: not told)] = Field(
         default_factory=dict
     )
@@ -112,6 +120,18 @@ class Setting(Lane):
         """The most that a flow may have in flight: the longest round trip's BDP, and the buffer."""
         in_flight = bytes_in_flight(self.most_rate_bps, self.longest_rtt_ns)
         return self.most_buffer_bytes + in_flight
+
+
+def scenario_at(scenario: Scenario, setting: Setting) -> Scenario:
+    """The scenario with the start, length, flows and all else that is swept beside the lane."""
+    values: dict[str, Any] = dict(setting.swept)
+    if setting.start is not None:
+        values["start"] = setting.start
+    if setting.duration_ns is not None:
+        values["duration"] = Duration(setting.duration_ns)
+    counts = enumerate(setting.flow_counts or ())
+    values |= {f"flows.{group}.count": count for group, count in counts if count}
+    return varied(scenario, values) if values else scenario
 
 
 class GroupMix(ContractModel):

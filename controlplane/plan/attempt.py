@@ -25,7 +25,7 @@ from ..contract.link import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
 from ..contract.queues import FlowKind
-from ..contract.scenario import Scenario, varied
+from ..contract.scenario import Scenario, most_flows_at_any_setting
 from ..contract.scenario_keys import BinnedPostcards
 from ..contract.shared import (
     FIRST_SENDER_PORT,
@@ -34,7 +34,7 @@ from ..contract.shared import (
     sender_address,
 )
 from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
-from ..contract.trial import Setting
+from ..contract.trial import Setting, scenario_at
 from .paths import group_delays
 from .seeds import derive
 from .transfers import Transfer, draw_transfers
@@ -109,9 +109,10 @@ class Attempt:
     """One attempt.
 
     Attributes:
-        scenario: The scenario; where the start is swept, with this attempt's.
+        scenario: The scenario as it is at the setting, with this attempt's start.
         lane: The lane it runs on.
         folder: Where its files go until it is sealed.
+        lane_flows: Flows that each lane has room for in the flow table.
     """
 
     scenario: Scenario
@@ -121,6 +122,7 @@ class Attempt:
     folder: Path
     seed: int
     flows: tuple[TrialFlow, ...]
+    lane_flows: int
 
     @property
     def id(self) -> str:
@@ -130,7 +132,7 @@ class Attempt:
     @property
     def first_flow(self) -> int:
         """Flow table id of flow 0: every lane has a range of its own."""
-        return self.lane * self.scenario.most_flows
+        return self.lane * self.lane_flows
 
     @property
     def raw_telemetry(self) -> Path:
@@ -202,15 +204,16 @@ def make_attempt(
 ) -> Attempt:
     """Decide an attempt: its seed is the scenario's, hashed with the trial id.
 
-    Its scenario is the one that it is asked for, with the start of its setting and repetition, and
-    what else is swept and not said by the setting.
+    Its scenario is the one that it is asked for, as it is at its setting, with the start of its
+    repetition.
     """
-    starts = scenario.starts(trial.setting.start)
-    start = starts[trial.repetition % len(starts)]
-    scenario = varied(scenario, {"start": start, **trial.setting.swept})
+    own = scenario_at(scenario, trial.setting)
+    starts = own.starts()
+    own = own.model_copy(update={"start": starts[trial.repetition % len(starts)]})
     seed = derive(scenario.seed, trial.attempt_id(number))
-    flows = trial_flows(scenario, trial, seed, lane)
-    return Attempt(scenario, trial, number, lane, folder, seed, flows)
+    flows = trial_flows(own, trial, seed, lane)
+    lane_flows = most_flows_at_any_setting(scenario)
+    return Attempt(own, trial, number, lane, folder, seed, flows, lane_flows)
 
 
 def trial_flows(

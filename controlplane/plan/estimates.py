@@ -130,13 +130,16 @@ def trial_time(virtual_time: bool, trial_ns: int, flows: int) -> TrialTime:
 
     Args:
         virtual_time: Whether they are computed as fast as that goes.
-        trial_ns: Length of each.
+        trial_ns: Length of each whose setting says none.
+        flows: Of each whose setting says none.
     """
 
     def takes(setting: Setting) -> float:
+        own_ns = setting.duration_ns or trial_ns
         if virtual_time:
-            return virtual_seconds(trial_ns, setting.rate_bps, flows)
-        return real_seconds(trial_ns)
+            own_flows = sum(setting.flow_counts or ()) or flows
+            return virtual_seconds(own_ns, setting.rate_bps, own_flows)
+        return real_seconds(own_ns)
 
     return takes
 
@@ -170,8 +173,7 @@ def virtual_seconds(trial_ns: int, rate_bps: int, flows: int) -> float:
 def speed_ups(plan: Plan) -> tuple[float, float]:
     """How many times faster than the clock a trial is computed: the slowest and the fastest."""
     takes = planned_time(plan)
-    seconds = Duration(plan.trial_ns).seconds
-    ratios = [seconds / takes(trial.setting) for trial in plan.trials]
+    ratios = [plan.seconds_of(each.setting) / takes(each.setting) for each in plan.trials]
     return min(ratios), max(ratios)
 
 
@@ -239,7 +241,11 @@ def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resour
 
 
 def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
-    """Upper estimate of a sealed trial's size in bytes."""
+    """Upper estimate of a sealed trial's size in bytes.
+
+    Args:
+        scenario: As it is at the setting.
+    """
     telemetry = scenario.telemetry
     samples = scenario.longest.ns // telemetry.tcp_info.ns * scenario.lasting_flows
     intervals = scenario.longest.ns // telemetry.goodput.ns * scenario.lasting_flows
@@ -251,10 +257,9 @@ def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
     return captured + postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + FIXED_BYTES
 
 
-def raw_bytes(scenario: Scenario, trials: Sequence[PlannedTrial], lanes: int) -> int:
-    """Raw postcards of the trials that are on disk at once, before their conversion."""
-    largest = max((_kept_records(scenario, trial.setting) for trial in trials), default=0)
-    return largest * RAW_BYTES_PER_PACKET * min(lanes, len(trials))
+def raw_trial_bytes(scenario: Scenario, setting: Setting) -> int:
+    """Upper estimate of a trial's raw postcards, which are on disk until their conversion."""
+    return _kept_records(scenario, setting) * RAW_BYTES_PER_PACKET
 
 
 def _trial_packets(scenario: Scenario, setting: Setting) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from ..contract.errors import ConfigError, TargetError
 from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
-from ..contract.scenario import Scenario
+from ..contract.scenario import Scenario, most_flows_at_any_setting
 from ..contract.target import Applied, Capabilities, Lane
 from ..contract.testbed import Testbed
-from ..contract.trial import Mix, Setting
+from ..contract.trial import Mix, Setting, scenario_at
 from ..contract.units import Duration, Rate, Size
 from .attempt import CONNECT_TIMEOUT_NS, LONGEST_DRAIN_NS, SYN_BITS, emptied_ns
 from .estimates import (
@@ -20,7 +21,7 @@ from .estimates import (
     held_packets,
     mean_seconds,
     most_at_once,
-    raw_bytes,
+    raw_trial_bytes,
     resources_of,
     trial_table_bytes,
     trial_time,
@@ -61,19 +62,21 @@ def make_plan(
         ConfigError: The target or the testbed cannot do what the scenario asks for.
     """
     settings = scenario_settings(scenario)
+    own = {setting.label: scenario_at(scenario, setting) for setting in settings}
     for setting in settings:
         _check_rate(scenario, testbed, setting, highest_rate or testbed.capacity.rate)
-        _check_setting(scenario, testbed, capabilities, setting)
+        _check_setting(own[setting.label], testbed, capabilities, setting)
     expected = _expected(scenario, settings, resolve) if resolve else {}
-    trials = _order(scenario, settings, scenario_mixes(scenario), expected)
+    trials = _order(own, settings, expected)
     available = resources_of(testbed)
     if capabilities.isolated:
         available = replace(UNLIMITED_RESOURCES, memory_bytes=memory_bytes)
     lanes = most_at_once(trials, _lanes(scenario, testbed, capabilities), available)
-    trial_ns = scenario.longest.ns
-    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.lasting_flows)
+    trial_ns = max(each.longest.ns for each in own.values())
+    takes = trial_time(capabilities.virtual_time, scenario.longest.ns, scenario.lasting_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)
-    disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
+    disk = sum(trial_table_bytes(own[t.setting.label], t.setting) for t in trials)
+    raw = max(raw_trial_bytes(own[setting.label], setting) for setting in settings)
     number, mixes = len(trials), None
     if scenario.equilibrium.search == "adaptive" and expect is not None:
         at_once = trials_at_once(trials, lanes, available)
@@ -87,11 +90,11 @@ def make_plan(
         search=scenario.equilibrium.search,
         expected_trials=number,
         expected_mixes=mixes,
-        flows_per_trial=scenario.most_flows,
+        flows_per_trial=most_flows_at_any_setting(scenario),
         trial_ns=trial_ns,
         lanes=lanes,
         estimated_seconds=seconds,
-        estimated_disk_bytes=disk + raw_bytes(scenario, trials, lanes),
+        estimated_disk_bytes=disk + raw * min(lanes, len(trials)),
         capacity=testbed.capacity,
         isolated=capabilities.isolated,
         virtual_time=capabilities.virtual_time,
@@ -113,24 +116,30 @@ def _expected(
 
 
 def _order(
-    scenario: Scenario,
-    settings: Sequence[Setting],
-    mixes: list[Mix],
-    expected: dict[str, Applied],
+    own: Mapping[str, Scenario], settings: Sequence[Setting], expected: dict[str, Applied]
 ) -> list[PlannedTrial]:
     """Repetition by repetition, settings interleaved, mixes far apart from each other.
 
     Neighbouring mixes load the machine alike; spread over the run, no moment is heavier
     than another. High rates come first, because small trials fill gaps and large ones do not; in
     virtual time they are the long ones, which are packed best when they start first.
+
+    Args:
+        own: Label of a setting -> the scenario as it is there.
     """
-    trials = [
-        _trial(scenario, setting, mix, repetition, expected.get(setting.label))
-        for repetition in range(scenario.trials)
-        for mix in _spread(mixes)
-        for setting in settings
+    mixes = zip_longest(*(_spread(scenario_mixes(own[setting.label])) for setting in settings))
+    beside = [
+        (setting, mix)
+        for row in mixes
+        for setting, mix in zip(settings, row, strict=True)
+        if mix is not None
     ]
-    return sorted(trials, key=lambda trial: -trial.setting.rate_bps)
+    trials = [
+        _trial(own[setting.label], setting, mix, repetition, expected.get(setting.label))
+        for repetition in range(own[settings[0].label].trials)
+        for setting, mix in beside
+    ]
+    return sorted(trials, key=lambda t: (-t.setting.rate_bps, -(t.setting.duration_ns or 0)))
 
 
 def _spread(mixes: list[Mix]) -> list[Mix]:
@@ -235,4 +244,5 @@ def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> 
     lanes = testbed.capacity.lanes
     if capabilities.isolated:
         return lanes
-    return max(1, min(lanes, capabilities.lanes, capabilities.flows // scenario.most_flows))
+    flows = most_flows_at_any_setting(scenario)
+    return max(1, min(lanes, capabilities.lanes, capabilities.flows // flows))

@@ -17,7 +17,7 @@ from ..contract.link_checks import link_events
 from ..contract.path_changes import rtt_range_ns
 from ..contract.scenario import Scenario, Values, combinations, varied
 from ..contract.scenario_keys import Bottleneck
-from ..contract.sweep import MixSpec, PairMixes, written
+from ..contract.sweep import MixSpec, PairMixes, is_count, written
 from ..contract.trial import GroupMix, Mix, Setting
 from ..contract.units import bdp_bytes
 
@@ -26,6 +26,7 @@ MAX_MIXES = 20_000
 
 LABELS: dict[str, Callable[[Any], str]] = {
     "start": start_label,
+    "duration": "d{}".format,
     "shared_buffer": str,
     "discipline": str,
     "kernel": "v{}".format,
@@ -55,6 +56,9 @@ def scenario_settings(scenario: Scenario) -> list[Setting]:
 
 def scenario_mixes(scenario: Scenario) -> list[Mix]:
     """All mixes of a scenario, in the order of the second strategy's flows.
+
+    Args:
+        scenario: As it is at a setting.
 
     Raises:
         ConfigError: There are too many to ever run.
@@ -105,6 +109,7 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
     """
     bottleneck = scenario.bottleneck
     rtt_ns = tuple(group.base_rtt.ns for group in scenario.flows)
+    counts = tuple(group.count for group in scenario.flows)
     size = bottleneck.buffer.to_bytes(bottleneck.rate, scenario.flows[0].base_rtt)
     limit = _limit(bottleneck, size)
     is_plain = bottleneck.discipline.is_droptail and "discipline" not in values
@@ -126,7 +131,9 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
         random_loss_ppb=scenario.flows[0].random_loss.ppb if "random_loss" in values else None,
         kernel=scenario.kernel or "",
         start=values.get("start"),
-        swept={key: value for key, value in values.items() if key not in LABELS},
+        duration_ns=scenario.longest.ns if "duration" in values else None,
+        flow_counts=counts if any(map(is_count, values)) else None,
+        swept={k: v for k, v in values.items() if k not in LABELS and not is_count(k)},
         rtt_range_ns=rtt_range_ns(scenario.flows, rtt_ns),
     )
 

@@ -11,7 +11,6 @@ from enum import Enum
 from ..contract.errors import InternalError
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.trial import FailedAttempt
-from ..contract.units import Duration
 from ..plan.estimates import (
     UNLIMITED,
     Resources,
@@ -170,7 +169,7 @@ class TimeLeft:
         """Seconds in which a trial's packets flow: by the clock, or as computed."""
         if self._plan.virtual_time:
             return self._takes(running.job.trial.setting)
-        return Duration(self._plan.trial_ns).seconds
+        return self._plan.seconds_of(running.job.trial.setting)
 
 
 OnProgress = Callable[[Snapshot], None]

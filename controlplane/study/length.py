@@ -13,7 +13,7 @@ from ..contract.course import OffsetStart, OrderedStart, SettledDuration
 from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
-from ..contract.trial import Setting
+from ..contract.trial import Setting, scenario_at
 from ..contract.units import NS_PER_S, Duration
 from ..machine.log import ShowStep
 
@@ -166,8 +166,8 @@ def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLength
 
 def _short_windows(scenario: Scenario, settings: Sequence[Setting]) -> Iterator[str]:
     """Settings in which what is behind one hole may be more than what leaves in the window."""
-    window_s = (scenario.shortest.ns - scenario.warmup.ns) / NS_PER_S
     for setting in settings:
+        window_s = (scenario_at(scenario, setting).shortest.ns - scenario.warmup.ns) / NS_PER_S
         queue_s = setting.buffer_bytes * 8 / setting.rate_bps
         if scenario.window != "whole" and window_s < queue_s:
             yield (

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
-from tests.e2e.conftest import Nashbed, only_valid
+from tests.e2e.conftest import Nashbed, digests, only_valid, records
 from tests.e2e.test_virtual import run, table
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
@@ -43,3 +46,27 @@ def test_groups_have_their_own_base_rtt(nashbed: Nashbed) -> None:
 def test_limits_in_packets(nashbed: Nashbed) -> None:
     record = only_valid(run(nashbed, buffer="64pkt"))
     assert record["applied"]["limit"] == {"unit": "packets", "value": 64, "cell_bytes": 0}
+
+
+def test_numbers_of_flows_and_lengths_are_swept(nashbed: Nashbed) -> None:
+    """Each setting has its own mixes, length and verdict; resumed after a loss, the same trials."""
+    swept = "all, flows: {count: [1, 2]}, duration: [2s, 3s]"
+    run_dir = nashbed.run(nashbed.scenario("", mixes=swept), "virtual")
+    kept = digests(run_dir)
+    found = {
+        name: (record["duration_ns"] // 10**9, len(table(run_dir, name, "flows")["flow"]))
+        for name, record in records(run_dir).items()
+    }
+    assert found == {
+        f"d{seconds}s-count{count}-b2bdp-k{second:02d}-r0-a0": (seconds, count)
+        for seconds in (2, 3)
+        for count in (1, 2)
+        for second in range(count + 1)
+    }
+    (told,) = json.loads(nashbed.call("equilibria", str(run_dir), "--json"))["runs"].values()
+    assert {each["setting"]: each["fair_share_bps"] for each in told} == {
+        f"d{seconds}s-count{count}-b2bdp": 2e7 / count for seconds in (2, 3) for count in (1, 2)
+    }
+    shutil.rmtree(run_dir / "trials" / "d3s-count2-b2bdp-k01-r0-a0")
+    nashbed.call("resume", str(run_dir))
+    assert digests(run_dir) == kept

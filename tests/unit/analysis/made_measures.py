@@ -12,7 +12,13 @@ from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Applied
-from nashbed.controlplane.contract.trial import GroupMix, Setting, Steadiness, TrialRecord
+from nashbed.controlplane.contract.trial import (
+    GroupMix,
+    Setting,
+    Steadiness,
+    TrialRecord,
+    scenario_at,
+)
 from nashbed.controlplane.plan.sweep import scenario_mixes, scenario_settings
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -39,9 +45,10 @@ def made(
     """
     scenario = Scenario.model_validate({**BASE, **raw})
     trials = [
-        _trial(scenario, setting, mix, per_flow, totals or {}, (number, factor))
+        _trial(own, setting, mix, per_flow, totals or {}, (number, factor))
         for setting in scenario_settings(scenario)
-        for mix in scenario_mixes(scenario)
+        for own in (scenario_at(scenario, setting),)
+        for mix in scenario_mixes(own)
         for number, factor in enumerate(factors)
     ]
     manifest = Manifest.model_construct(run="made", applied={}, status="complete")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.figures.equilibria import equilibria_by_buffer_plot
+from nashbed.analysis.figures.equilibria import equilibria_along_plot
 from nashbed.analysis.figures.plot import Line, Plot
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models import MODELS
@@ -33,7 +33,7 @@ def settles(setting: Setting, strategy: str, second: int) -> float:
 def of_measures(measures: RunMeasures) -> Plot | None:
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return equilibria_by_buffer_plot(measures, line, found)
+    return equilibria_along_plot(measures, line, found)
 
 
 def by_buffer(raw: dict[str, Any]) -> tuple[RunMeasures, Seen]:
@@ -134,9 +134,38 @@ def test_published_equilibria_are_crosses() -> None:
     assert line.look["marker"] == "x"
 
 
+def test_equilibria_against_the_number_of_flows() -> None:
+    """BBR's lead ends at two CUBIC flows, however many there are; the line says how many."""
+
+    def two_stay(setting: Setting, strategy: str, second: int) -> float:
+        (flows,) = setting.flow_counts or (0,)
+        return 1e7 + (1e5 * (flows - 1.5 - second) if strategy == "bbr" else 0)
+
+    measures = made({"sweep": {"flows": {"count": [4, 10, 20]}}}, two_stay)
+    (panel,) = panels(of_measures(measures))
+    means = panel["equilibrium of the means (n = 1 trial per mix)"]
+    assert points(means) == ([4, 10, 20], [2, 2, 2])
+    assert points(panel["all flows"]) == ([4, 10, 20], [4, 10, 20])
+    assert panel.x.title == "flows"
+    assert panel.y.title == "cubic flows at the equilibrium, of 4 to 20"
+
+
+def test_equilibria_against_the_length_of_the_trials() -> None:
+    def later(setting: Setting, strategy: str, second: int) -> float:
+        best = {30: 6.5, 60: 4.5, 120: 2.5}[(setting.duration_ns or 0) // 10**9]
+        return 1e7 + (1e5 * (best - second) if strategy == "bbr" else 0)
+
+    lengths = {"flows": BUFFERS["flows"], "sweep": {"duration": ["30s", "60s", "120s"]}}
+    (panel,) = panels(of_measures(made(lengths, later)))
+    means = panel["equilibrium of the means (n = 1 trial per mix)"]
+    assert points(means) == ([30, 60, 120], [4, 6, 8])
+    assert panel.x.title == "length of the trials (s)"
+    assert "all flows" not in panel.labels
+
+
 def test_nothing_with_fewer_than_two_equilibria() -> None:
     measures = made(BUFFERS, settles)
     (line,) = lines(measures.run.settings)
     few = made({**BUFFERS, "sweep": {"buffer": ["1bdp", "5bdp", "20bdp"], "mixes": [5]}}, settles)
     found = {e.setting.label: e for e in equilibria_of_measures(few)}
-    assert equilibria_by_buffer_plot(measures, line, found) is None
+    assert equilibria_along_plot(measures, line, found) is None

@@ -62,9 +62,10 @@ def test_many_settings_are_counted() -> None:
         "cubic and bbr would remain in 1"
     )
     assert overview([replace(line(9), verdicts=())]) == ""
-    assert question(("a", "b", "c"), 1) == (
+    assert question(("a", "b", "c"), [1]) == (
         "If a flow could choose between a, b and c, how many would run which?"
     )
+    assert question(("a", "b"), [4, 8, 8, 16]).startswith("If each of 4, 8 or 16 flows could")
 
 
 def test_each_pair_says_how_sure_it_is() -> None:

@@ -72,6 +72,10 @@ def test_places() -> None:
     assert lost.setting == "l1pct-b2bdp"
     (new,) = judged({**share, "kernel": "6.12"}, sweep={"kernel": ["6.1", "6.12"]})
     assert new.setting == "v6.12-b2bdp"
+    (long,) = judged({**share, "duration": "90s"}, sweep={"duration": ["60s", "90s"]})
+    assert long.setting == "d90s-b2bdp"
+    (few,) = judged({**share, "count": 2}, sweep={"flows": {"count": [2, 3]}})
+    assert few.setting == "count2-b2bdp"
     (none,) = judged({**share, "buffer": "9bdp"}, sweep=sweep)
     assert (none.setting, none.value, none.passed) == ("", None, False)
 

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
+from nashbed.analysis.results import compare
 from nashbed.analysis.results.compare import (
     RunComparison,
     ShareComparison,
@@ -18,10 +19,12 @@ from nashbed.analysis.results.compare import (
 )
 from nashbed.controlplane.cli.comparison_text import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.runs import open_run
 from tests.support.synthetic_run import MARKS, SCENARIO, RunWriter, edit_json
+from tests.unit.analysis.made_measures import made
 
 Capture = pytest.CaptureFixture[str]
 
@@ -128,6 +131,21 @@ def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
     assert (delay.setting, delay.against) == ("b1bdp", "b2bdp")
     assert delay.difference > 0
     assert delay.differs
+
+
+def test_swept_settings_are_alike_by_flows_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rate(setting: Setting, strategy: str, second: int) -> float:
+        return 1e6
+
+    swept = made({"sweep": {"flows": {"count": [2, 4]}, "duration": ["30s", "60s"]}}, rate)
+    plain = made({"flows": [{"name": "main", "count": 4, "base_rtt": "40ms"}]}, rate)
+    runs = {Path("swept"): swept, Path("plain"): plain}
+    monkeypatch.setattr(compare, "measure_run", runs.__getitem__)
+    pairs = compare.paired_runs(Path("plain"), Path("swept"), None, None).settings
+    assert [(one.label, other.label) for one, other in pairs] == [("b2bdp", "d60s-count4-b2bdp")]
+    pairs = compare.paired_runs(Path("swept"), Path("swept"), None, None).settings
+    assert len(pairs) == 4
+    assert all(one == other for one, other in pairs)
 
 
 def test_without_repetitions_there_are_shares_alone(whole_run: Path, capsys: Capture) -> None:

@@ -54,6 +54,21 @@ def test_lines() -> None:
     assert lines(two.run.settings) == []
 
 
+def test_lines_of_numbers_and_lengths() -> None:
+    """What they share names a line, not what it is against."""
+    sweep = {"flows": {"count": [1, 2, 3]}, "duration": ["30s", "60s", "90s"], "mixes": [1]}
+    found = lines(made({"sweep": sweep}, by_buffer).run.settings)
+    assert [(line.axis, line.label) for line in found] == [
+        *(("duration", f"100mbit-40ms-n{count}") for count in (1, 2, 3)),
+        *(("flows", f"100mbit-40ms-d{seconds}s") for seconds in (30, 60, 90)),
+    ]
+    assert (found[0].title, found[3].title) == (
+        "100 Mbit/s, 40 ms, 1 flow", "100 Mbit/s, 40 ms, trials of 30 s",
+    )  # fmt: skip
+    assert [place_of(s, "flows") for s in found[3].settings] == [1, 2, 3]
+    assert [place_of(s, "duration") for s in found[0].settings] == [30, 60, 90]
+
+
 def test_kernels_beside_each_other() -> None:
     sweep = {"buffer": ["1bdp", "2bdp", "10bdp"], "rate": ["50mbit", "100mbit"], "mixes": [1]}
     kernels = made({"sweep": {**sweep, "kernel": ["5.10", "6.1", "7.3"]}}, by_buffer).run.settings

@@ -11,6 +11,8 @@ from nashbed.controlplane.contract.limit import Limit, QueuedLine
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.plan.attempt import make_attempt
+from nashbed.controlplane.plan.estimates import planned_time
+from nashbed.controlplane.plan.generator_config import generator_config
 from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes, scenario_settings
 from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with
 
@@ -295,7 +297,83 @@ def test_any_key_of_the_paths_is_swept(testbed: Testbed) -> None:
     ]
 
 
-@pytest.mark.parametrize("key", ["count", "base_rtt", "name", "jiter"])
-def test_only_paths_of_flows_are_swept(key: str) -> None:
-    with pytest.raises(ConfigError, match=rf"sweep\.flows\.{key}: write a key of the flow groups'"):
+@pytest.mark.parametrize("key", ["size", "base_rtt", "name", "jiter"])
+def test_only_numbers_and_paths_of_flows_are_swept(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"sweep\.flows\.{key}: write count, or a key of the"):
         parse_scenario(SCENARIO.replace("{mixes", f"{{flows: {{{key}: [1]}}, mixes"), "s.yaml")
+
+
+def test_each_number_of_flows_has_its_own_mixes_and_flows(testbed: Testbed) -> None:
+    swept = scenario_with("{mixes: [0, 1, 3]}", "{flows: {count: [2, 4]}}")
+    assert swept.flows[0].count == 3  # of no setting
+    trials = plan_of(swept, testbed).trials
+    assert [trial.key for trial in trials] == [
+        "count2-b2bdp-k00-r0", "count4-b2bdp-k00-r0", "count2-b2bdp-k02-r0", "count4-b2bdp-k04-r0",
+        "count2-b2bdp-k01-r0", "count4-b2bdp-k02-r0", "count4-b2bdp-k01-r0", "count4-b2bdp-k03-r0",
+    ]  # fmt: skip
+    few, many = (make_attempt(swept, each, 0, 1, Path("/nowhere")) for each in trials[:2])
+    assert [[flow.cc for flow in each.flows] for each in (few, many)] == [
+        ["cubic"] * 2, ["cubic"] * 4,
+    ]  # fmt: skip
+    # The table entries of lane 1 begin behind those of the most that lane 0 may have.
+    assert [each.program().flows[0].flow for each in (few, many)] == [4, 4]
+    assert trials[0].setting.flow_counts == (2,)
+    assert trials[0].setting.swept == {}
+
+
+def test_the_number_of_flows_of_one_group(testbed: Testbed) -> None:
+    groups = "[0, 1, 3]}", "[[0, 0], [0, 1]], flows: {1.count: [1, 2]}}"
+    other = "  - {name: other, count: 5, base_rtt: 20ms}\nstrategies:"
+    text = SCENARIO.replace(*groups).replace("strategies:", other)
+    scenario = parse_scenario(text, "s.yaml").model
+    assert {t.setting.label: t.setting.flow_counts for t in plan_of(scenario, testbed).trials} == {
+        "1.count1-b2bdp": (3, 1), "1.count2-b2bdp": (3, 2),
+    }  # fmt: skip
+
+
+def test_each_length_is_its_own_trials(testbed: Testbed) -> None:
+    plan = plan_of(scenario_with("{mixes", "{duration: [300ms, 1s], mixes"), testbed)
+    scenario = scenario_with("{mixes", "{duration: [300ms, 1s], mixes")
+    # Long ones first: they are packed best so.
+    assert [trial.setting.label for trial in plan.trials] == ["d1s-b2bdp"] * 3 + [
+        "d300ms-b2bdp"
+    ] * 3
+    assert (plan.trial_ns, plan.flows_per_trial) == (10**9, 3)
+    told = [
+        generator_config("sender", make_attempt(scenario, trial, 0, 0, Path("/nowhere")))
+        for trial in plan.trials
+    ]
+    assert [each["duration_ns"] for each in told] == [10**9] * 3 + [3 * 10**8] * 3
+    takes = planned_time(plan)
+    assert [takes(trial.setting) for trial in plan.trials[2:4]] == [4.0, 3.3]
+    assert [row["duration"] for row in plan.by_setting()] == ["1s", "0.3s"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("{mixes", "{duration: [1s, 90ms], mixes", "warmup: 100ms leaves nothing to measure; make"),
+        ("{mixes", "{duration: [9000h], mixes", "sweep.duration: 32400000s is too long"),
+        ("{mixes: [0, 1, 3]", "{flows: {count: [0, 2]}", "sweep.flows.count: 0 is no"),
+        ("{mixes: [0, 1, 3]", "{flows: {count: ['2']}", "sweep.flows.count: '2' is no number of"),
+        ("[0, 1, 3]", "[3], flows: {count: [4, 2]}", "sweep.mixes[0]: 3 bbr flows, but group"),
+        ("duration: 400ms", "duration: {until: settled}", "sweep.duration: a trial that runs"),
+    ],
+)  # fmt: skip
+def test_numbers_and_lengths_that_do_not_fit(old: str, new: str, problem: str) -> None:
+    text = SCENARIO.replace(old, new)
+    if "settled" in new:
+        text = text.replace("{mixes", "{duration: [200s], mixes")
+    with pytest.raises(ConfigError) as error:
+        parse_scenario(text, "s.yaml")
+    assert problem in error.value.message
+
+
+def test_a_bound_of_one_number_of_flows_names_its_mix() -> None:
+    bound = "acceptance: [{metric: jain_index, mix: {bbr: 4}, count: 4, min: 50%}]"
+    text = SCENARIO.replace("{mixes: [0, 1, 3]}", "{flows: {count: [2, 4]}}\n" + bound)
+    parse_scenario(text, "s.yaml")
+    with pytest.raises(
+        ConfigError, match=r"acceptance\[0\]\.mix: has more flows than the scenario"
+    ):
+        parse_scenario(text.replace("count: 4, min", "min"), "s.yaml")

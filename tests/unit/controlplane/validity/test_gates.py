@@ -114,7 +114,7 @@ def flow(index: int, cc: str) -> TrialFlow:
 def attempt() -> Attempt:
     trial = PlannedTrial(key="b2bdp-k0-r0", setting=SETTING, mix=(), repetition=0)
     scenario = parse_scenario(SCENARIO, "s.yaml").model
-    return Attempt(scenario, trial, 0, 0, Path("unused"), 1, (flow(0, "cubic"),))
+    return Attempt(scenario, trial, 0, 0, Path("unused"), 1, (flow(0, "cubic"),), 1)
 
 
 @pytest.fixture
