@@ -105,6 +105,9 @@ FAULTS = (
         ("bbr/short_term.h", "b->inflight_lo = max(inflight, b->inflight_latest);",
          "b->inflight_lo = max(inflight, b->inflight_lo);"),
     )),
+    Fault("losses of a probe do not lower inflight_hi", 17, (
+        ("bbr/long_term.h", "b->inflight_hi = inflight;", ""),
+    )),
     Fault("a mistaken recovery is not undone", 18, (
         ("bbr/callbacks.h", "	if (!b)\n		return cc_keep(tp->snd_cwnd);",
          "	if (b)\n		return cc_keep(tp->snd_cwnd);"),
@@ -118,12 +121,15 @@ FAULTS = (
     Fault("no headroom", 21, (
         ("bbr/state.h", "BBR_HEADROOM_PERCENT 15", "BBR_HEADROOM_PERCENT 0"),
     )),
-    Fault("losses of a probe do not lower inflight_hi", 21, (
-        ("bbr/long_term.h", "b->inflight_hi = inflight;", ""),
+    Fault("losses do not end UP where inflight_hi is set", 21, (
+        ("bbr/long_term.h", "	b->too_high = true;\n",
+         "	bool had = b->inflight_hi != BBR_NO_LIMIT;\n\n	b->too_high = true;\n"),
+        ("bbr/long_term.h", "if (b->mode != BBR_UP)", "if (b->mode != BBR_UP || had)"),
+        ("bbr/cycle.h", "if (b->too_high && inflight >= b->inflight_hi)", "if (false)"),
     )),
-    Fault("limited samples of REFILL replace the maximum", 22, (
+    Fault("samples of a pause in REFILL replace the maximum", 22, (
         ("bbr/short_term.h", "	if (!app_limited ||",
-         "	if (app_limited && b->mode == BBR_REFILL)\n"
+         "	if (app_limited && b->mode == BBR_REFILL && bw < bbr_max_bw(b) / 4)\n"
          "		b->bw_max[0] = b->bw_max[1] = bw;\n	if (!app_limited ||"),
     )),
 )  # fmt: skip
