@@ -121,12 +121,6 @@ FAULTS = (
     Fault("no headroom", 21, (
         ("bbr/state.h", "BBR_HEADROOM_PERCENT 15", "BBR_HEADROOM_PERCENT 0"),
     )),
-    Fault("losses do not end UP where inflight_hi is set", 21, (
-        ("bbr/long_term.h", "	b->too_high = true;\n",
-         "	bool had = b->inflight_hi != BBR_NO_LIMIT;\n\n	b->too_high = true;\n"),
-        ("bbr/long_term.h", "if (b->mode != BBR_UP)", "if (b->mode != BBR_UP || had)"),
-        ("bbr/cycle.h", "if (b->too_high && inflight >= b->inflight_hi)", "if (false)"),
-    )),
     Fault("samples of a pause in REFILL replace the maximum", 22, (
         ("bbr/short_term.h", "	if (!app_limited ||",
          "	if (app_limited && b->mode == BBR_REFILL && bw < bbr_max_bw(b) / 4)\n"
