@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,7 +16,7 @@ from ..metrics.mixes import goodput_gain
 from ..results.decision_tree import FEATURES, Decision, decide
 from ..results.sweep import pure_cell
 from ..text import NONE, conditions_text, duration_text, rate_text
-from .cells import draw_cells
+from .plot import Axis, Cells, Panel, Plot
 from .style import WIDE, colour_of
 
 Value = Callable[[RunMeasures, Setting], float | None]
@@ -43,8 +44,8 @@ def retransmits_of(strategy: str) -> Value:
     return value
 
 
-def draw_heat_map(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
-    """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
+def heat_map_plot(measures: RunMeasures, value: Value, label: str, signed: bool) -> Plot | None:
+    """A value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
 
     None unless at least two rates and two base RTTs have a value. `signed`: 0 is the middle of the
     colours.
@@ -56,10 +57,22 @@ def draw_heat_map(measures: RunMeasures, value: Value, label: str, signed: bool)
     if min(len(rates), len(rtts)) < 2:
         return None
     grids = [_grid(measures, settings, p, (rates, rtts), value) for p in panels]
-    known = np.concatenate([g[np.isfinite(g)] for g in grids])
-    limit = float(np.abs(known).max()) or 1.0
-    span = (-limit, limit) if signed else (0.0, limit)
-    return _panels(grids, panels, rates, rtts, (label, span, signed, _trials(measures)))
+    names = [duration_text(r) for r in rtts], [rate_text(r).split()[0] + _unit(r) for r in rates]
+    look = _look(np.concatenate(grids), signed) | {"bar": f"{label}, n ≥ {_trials(measures)}"}
+    x = Axis("rate (bit/s)", ticks=dict(enumerate(names[1])), turned=60)
+    found: list[Panel] = []
+    for grid, panel in zip(grids, panels, strict=True):
+        texts = [[(_number(value), "") for value in row] for row in grid]
+        y = Axis("" if found else "base RTT", ticks=dict(enumerate(names[0])))
+        found.append(Panel([Cells(*names, grid, texts, size=7, **look)], x, y, panel))
+    size = 1.4 + len(grids) * (0.8 + 0.52 * len(rates)), 1.5 + 0.42 * len(rtts)
+    return Plot(found, size, columns=0, layout="columns", same_y=True)
+
+
+def _look(values: NDArray[np.float64], signed: bool) -> dict[str, Any]:
+    limit = float(np.nanmax(np.abs(values))) or 1.0
+    ends = {"vmin": -limit if signed else 0.0, "vmax": limit}
+    return {"cmap": "RdBu_r" if signed else "YlOrRd", "origin": "lower", **ends}
 
 
 def _panel(setting: Setting) -> str:
@@ -87,31 +100,6 @@ def _grid(
             if number is not None:
                 grid[rtts.index(setting.base_rtt_ns[0]), rates.index(setting.rate_bps)] = number
     return grid
-
-
-def _panels(
-    grids: Sequence[NDArray[np.float64]],
-    panels: Sequence[str],
-    rates: Sequence[int],
-    rtts: Sequence[int],
-    look: tuple[str, tuple[float, float], bool, int],
-) -> Figure:
-    label, (low, high), signed, trials = look
-    width = 1.4 + len(grids) * (0.8 + 0.52 * len(rates))
-    figure = Figure(figsize=(width, 1.5 + 0.42 * len(rtts)), layout="constrained")
-    axes = figure.subplots(1, len(grids), squeeze=False, sharey=True)[0]
-    for ax, grid, panel in zip(axes, grids, panels, strict=True):
-        texts = [[(_number(value), "") for value in row] for row in grid]
-        image = draw_cells(ax, grid, texts, 7, cmap="RdBu_r" if signed else "YlOrRd", vmin=low,
-                           vmax=high, origin="lower")  # fmt: skip
-        ax.set_title(panel)
-        ax.set_xticks(range(len(rates)), [rate_text(r).split()[0] + _unit(r) for r in rates],
-                      rotation=60)  # fmt: skip
-        ax.set_yticks(range(len(rtts)), [duration_text(r) for r in rtts])
-    axes[0].set_ylabel("base RTT")
-    figure.supxlabel("rate (bit/s)", fontsize=9.5)
-    figure.colorbar(image, ax=list(axes), label=f"{label}, n ≥ {trials}", shrink=0.9)
-    return figure
 
 
 def _unit(rate_bps: int) -> str:

@@ -1,10 +1,11 @@
-"""What figures share: the axes of mixes and of what was swept, the fair share, published series."""
+"""What figures share: axes of mixes and of what was swept, the fair share, published series."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
@@ -18,6 +19,7 @@ from .model_lines import goodput_of_share
 from .plot import Axis, Line, Rule
 from .style import DASHED, INK, colour_of, marker_of
 
+Element = TypeVar("Element")
 AXIS_TITLES = {
     "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
     "duration": "length of the trials (s)", "flows": "flows",
@@ -26,6 +28,11 @@ WHOLE = partial(MaxNLocator, integer=True, nbins=12, min_n_ticks=1)
 """Ticks at numbers of flows."""
 SPARSE = partial(MaxNLocator, integer=True)
 """Fewer of them."""
+
+
+def a_few(items: Sequence[Element], most: int) -> list[Element]:
+    """All of them, or so many at most, spread evenly."""
+    return list(items[:: max(1, -(-len(items) // most))])
 
 
 def place_of_mix(state: State) -> int:

@@ -12,17 +12,19 @@ from typing import Any, Literal
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import ScaledTranslation
 
-from .plot import Axis, Band, Bars, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
+from .cells import draw_cells
+from .plot import Axis, Band, Bars, Cells, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
 from .style import PAPER, WIDE
 
 LETTER, KEY = 4.8, 30.0
 """Points: the mean width of a letter of 8 pt, and of what stands beside a text in a legend."""
-PANEL = 1.6
-"""Inches that a panel needs beside another one."""
+PANEL, COLUMN = 1.6, 0.35
+"""Inches that a panel needs beside another one, and a column of a heat map."""
 TALLEST = 9.0
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
@@ -92,6 +94,14 @@ def _(item: Note, ax: Axes) -> None:
     ax.annotate(item.text, item.place, xycoords=item.at, **item.look)
 
 
+@draw_item.register
+def _(item: Cells, ax: Axes) -> None:
+    draw_cells(ax, item.values, item.texts, item.size, **item.look)
+    for row, column in item.hatched:
+        ax.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, fill=False, linewidth=0,
+                               edgecolor="white", hatch="////"))  # fmt: skip
+
+
 def _moved(ax: Axes, points: float) -> dict[str, Any]:
     """Some points to the right of where the data are, so that marks do not hide each other."""
     if not points:
@@ -107,10 +117,17 @@ def draw(plot: Plot, width: float | None = None) -> Figure:
         width: Inches, of a figure in print; None: it is as wide as `plot` says.
     """
     figure, axes = _axes(plot, width)
+    title: dict[str, Any] = {"fontsize": "medium", "pad": 3} if plot.layout == "grid" else {}
+    beside = len({ax.get_position().x0 for ax in axes})
     for ax, panel in zip(axes, plot.panels, strict=True):
-        _draw_panel(ax, panel, {"fontsize": "medium", "pad": 3} if plot.layout == "grid" else {})
+        _draw_panel(ax, panel)
+        if panel.title:
+            ax.set_title(_of_width(panel.title, width and width / beside), **title)
     if plot.layout == "grid":
         _edges_only(axes, _in_a_row(width))
+    for item in plot.panels[-1].items:
+        if isinstance(item, Cells) and item.bar:
+            figure.colorbar(axes[-1].images[0], ax=axes, label=item.bar, shrink=0.9, pad=0.02)
     if plot.inside:
         for ax in axes:
             ax.legend(loc=plot.inside)
@@ -157,7 +174,9 @@ def _axes(plot: Plot, width: float | None) -> tuple[Figure, list[Axes]]:
             spare.remove()
         return figure, list(grid.flat)[:count]
     size = plot.size if width is None else _size_in_print(plot.size, width)
-    below = plot.layout == "columns" and width is not None and width / count < PANEL
+    maps = [item for panel in plot.panels for item in panel.items if isinstance(item, Cells)]
+    needed = max([PANEL, *(COLUMN * len(each.names[1]) for each in maps)])
+    below = plot.layout == "columns" and width is not None and width / count < needed
     if below:  # each other, for beside each other they have no room
         size = (size[0], min(TALLEST, size[1] * count))
     figure = Figure(figsize=size, layout="constrained")
@@ -171,11 +190,14 @@ def _axes(plot: Plot, width: float | None) -> tuple[Figure, list[Axes]]:
     return figure, list(grid.flat)
 
 
-def _draw_panel(ax: Axes, panel: Panel, title: dict[str, Any]) -> None:
+def _of_width(title: str, width: float | None) -> str:
+    """A title in lines that fit axes in print, so many inches wide with what is beside them."""
+    return title if width is None else fill(title, max(1, int((width * 72 - 2 * KEY) / LETTER)))
+
+
+def _draw_panel(ax: Axes, panel: Panel) -> None:
     for item in panel.items:
         draw_item(item, ax)
-    if panel.title:
-        ax.set_title(panel.title, **title)
     _set(ax, "y", panel.y)
     if panel.beyond:
         limits = ax.get_ylim()
@@ -204,8 +226,9 @@ def _set(ax: Axes, name: Literal["x", "y"], given: Axis) -> None:
     elif given.low is not None or given.high is not None:
         set_limits(given.low, given.high)
     if given.ticks:
-        names = list(given.ticks.values()) if isinstance(given.ticks, dict) else None
-        axis.set_ticks(list(given.ticks), names)
+        axis.set_ticks(list(given.ticks))
+        if isinstance(given.ticks, dict):
+            axis.set_ticklabels(list(given.ticks.values()), rotation=given.turned)
         axis.set_minor_locator(NullLocator())
     if given.locator is not None:
         axis.set_major_locator(given.locator())

@@ -6,29 +6,24 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import buffer_text
-from .cells import draw_cells
-from .plot import UNSETTLED
-from .style import WIDE, new_figure, share_colours
+from .plot import UNSETTLED, Axis, Cells, Panel, Plot
+from .style import WIDE, share_colours
 
 ROW_HEIGHT, MARGIN = 0.56, 1.35
-OPEN = "////"
-"""Hatch of a cell whose interval reaches from one end of the line to the other."""
 
 
-def draw_equilibrium_map(
+def equilibrium_map_plot(
     measures: RunMeasures,
     settings: Sequence[Setting],
     equilibria: Mapping[str, SettingEquilibria],
-) -> Figure | None:
-    """Draw where no flow gains by switching, a row for each discipline, a column for each buffer.
+) -> Plot | None:
+    """Where no flow gains by switching, a row for each discipline, a column for each buffer.
 
     Settings differ in queue discipline and buffer alone. None where mixes are of several groups or
     of more than two strategies, or where fewer than two settings have a verdict.
@@ -41,25 +36,21 @@ def draw_equilibrium_map(
     rows = list(dict.fromkeys(row for row, _ in cells))
     columns = sorted({column for _, column in cells})
     grid = [[cells.get((row, column)) for column in columns] for row in rows]
-    figure, ax = new_figure(WIDE, MARGIN + ROW_HEIGHT * len(rows))
-    colours = share_colours(measures.strategies[1], measures.strategies[0])
-    shares = np.array([[cell.share if cell else np.nan for cell in row] for row in grid])
-    texts = [[cell.texts if cell else ("", "") for cell in row] for row in grid]
-    draw_cells(ax, shares, texts, cmap=colours, vmin=0, vmax=1)
-    for row, column in np.ndindex(shares.shape):
-        if (cell := grid[row][column]) is not None and cell.is_open:
-            place = column - 0.48, row - 0.46
-            ax.add_patch(Rectangle(place, 0.96, 0.92, fill=False, edgecolor="white", linewidth=0,
-                                   hatch=OPEN))  # fmt: skip
     titles = {
         s.buffer_bytes: buffer_text(s, measures.applied_buffer(s)) for s in reversed(settings)
     }
-    ax.set_xlabel("buffer")
-    ax.set_xticks(range(len(columns)), [titles[size] for size in columns])
-    ax.set_yticks(range(len(rows)), rows)
+    names = [titles[size] for size in columns]
+    shares = np.array([[cell.share if cell else np.nan for cell in row] for row in grid])
+    texts = [[cell.texts if cell else ("", "") for cell in row] for row in grid]
+    open_cells = [(row, column) for row, line in enumerate(grid)
+                  for column, cell in enumerate(line) if cell and cell.is_open]  # fmt: skip
+    colours = share_colours(measures.strategies[1], measures.strategies[0])
+    items = [Cells(rows, names, shares, texts, hatched=open_cells, cmap=colours, vmin=0, vmax=1)]
+    x, y = Axis("buffer", ticks=dict(enumerate(names))), Axis(ticks=dict(enumerate(rows)))
     first, total = measures.strategies[0], measures.flows(settings[0])
-    ax.set_title(f"{first} flows where nobody gains by switching, of {total}", loc="left")
-    return figure
+    title = f"{first} flows where nobody gains by switching, of {total}"
+    size = WIDE, MARGIN + ROW_HEIGHT * len(rows)
+    return Plot([Panel(items, x, y, title)], size, columns=0)
 
 
 class _Cell:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from nashbed.controlplane.contract.queues import Queues
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
@@ -23,10 +21,9 @@ from ..sharing.of_run import MixSharing, RunSharing
 from ..sharing.of_trial import TrialSharing, applied_queues
 from ..state import State
 from ..text import size_text, trials_text
-from .cells import draw_cells
-from .plot import Axis, Item, Line, Note, Panel, Plot, Rule, Stack, means, through
+from .plot import Axis, Cells, Item, Line, Note, Panel, Plot, Rule, Stack, means, through
 from .queue_over_time import MAX_BINS, MIN_BIN_NS
-from .style import DASHED, INK, MUTED, NARROW, QUEUE_COLOURS, WIDE, new_figure
+from .style import DASHED, INK, MUTED, NARROW, QUEUE_COLOURS, WIDE
 
 MAX_FLOWS = 60
 """Most flows that the heat map of blame shows one by one."""
@@ -114,8 +111,8 @@ def thresholds(
     return lines + [(flat * limit, queue) for queue, limit in own if limit]
 
 
-def draw_blame(sharing: TrialSharing) -> Figure | None:
-    """Draw who held the memory when whose packets were dropped: a row for each that lost.
+def blame_plot(sharing: TrialSharing) -> Plot | None:
+    """Who held the memory when whose packets were dropped: a row for each that lost.
 
     None without a drop, or if all flows are of one class.
     """
@@ -125,34 +122,33 @@ def draw_blame(sharing: TrialSharing) -> Figure | None:
     order = np.lexsort((sharing.blame.flow, sharing.class_of))
     classes = len(sharing.classes)
     among = sharing.blame.among(sharing.class_of, classes)
+    names = [sharing.class_text(index) for index in range(classes)]
     if by_flow:
         cells, of_row = sharing.blame.blamed_bytes[np.ix_(order, order)], sharing.class_of[order]
+        rows = [f"{names[sharing.class_of[i]]}, flow {sharing.blame.flow[i]}" for i in order]
     else:
-        cells, of_row = among, np.arange(classes)
-    figure, ax = new_figure(NARROW, 4.4)
-    image = draw_cells(ax, 100 * blame_shares(cells), cmap="Blues", vmin=0)
+        cells, of_row, rows = among, np.arange(classes), names
     edges = np.searchsorted(of_row, np.arange(classes + 1)) - 0.5
-    for edge in edges[1:-1]:
-        ax.axhline(edge, color="white", linewidth=2.0)
-        ax.axvline(edge, color="white", linewidth=2.0)
     middles = (edges[:-1] + edges[1:]) / 2
-    _write_shares(ax, 100 * blame_shares(among), middles)
-    names = [sharing.class_text(index) for index in range(classes)]
-    ax.set_xticks(middles, names)
-    ax.set_yticks(middles, names, rotation=90, va="center")
-    ax.set(xlabel="held the memory", ylabel="lost packets")
-    figure.colorbar(image, ax=ax, label="share of the memory at the drops (%)", pad=0.02)
-    return figure
+    items = [
+        Cells(rows, rows, 100 * blame_shares(cells), cmap="Blues", vmin=0,
+              bar="share of the memory at the drops (%)"),
+        *(Rule(edge, upright=upright, color="white", linewidth=2.0)
+          for edge in edges[1:-1] for upright in (False, True)),
+        *_shares(100 * blame_shares(among), middles),
+    ]  # fmt: skip
+    ticks = dict(zip(middles.tolist(), names, strict=True))
+    x, y = Axis("held the memory", ticks=ticks), Axis("lost packets", ticks=ticks, turned=90)
+    return Plot([Panel(items, x, y)], (NARROW, 4.4), columns=0)
 
 
-def _write_shares(ax: Axes, shares: NDArray[np.float64], middles: NDArray[np.float64]) -> None:
+def _shares(shares: NDArray[np.float64], middles: NDArray[np.float64]) -> Iterator[Note]:
     """The share of each class in the drops of each, in the middle of their cells."""
-    for row, column in np.ndindex(shares.shape):
-        if np.isfinite(shares[row, column]):
-            ax.text(float(middles[column]), float(middles[row]), f"{shares[row, column]:.0f} %",
-                    ha="center", va="center", fontsize=10, fontweight="bold", color=INK,
-                    bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0,
-                          "boxstyle": "round,pad=0.2"})  # fmt: skip
+    for row, column in np.argwhere(np.isfinite(shares)).tolist():
+        yield Note(f"{shares[row, column]:.0f} %", middles[column], middles[row], ha="center",
+                   va="center", fontsize=10, fontweight="bold", color=INK,
+                   bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0,
+                         "boxstyle": "round,pad=0.2"})  # fmt: skip
 
 
 def memory_shares_plot(mixes: Sequence[MixSharing]) -> Plot | None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
@@ -15,9 +14,8 @@ from ..nash.pairs import PairEquilibria, ranking
 from ..results.sweep import SweepSeries, place_of
 from ..text import shown
 from .axes import SPARSE, axis_of, fair_share, flows_axis, swept
-from .cells import draw_cells
-from .plot import Axis, Item, Line, Means, Panel, Plot, means
-from .style import INK, MUTED, WIDE, colour_of, marker_of, new_figure
+from .plot import Axis, Cells, Item, Line, Means, Panel, Plot, means
+from .style import WIDE, colour_of, marker_of
 
 METRIC = "per_flow_throughput"
 ASIDE = 0.012
@@ -131,8 +129,8 @@ def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquil
     return next((p for p in pairs if (p.first, p.second) == (first, second)), None)
 
 
-def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
-    """Draw the matrix; the CCA that does best on average is at the top.
+def tournament_plot(pairs: Sequence[PairEquilibria]) -> Plot | None:
+    """The matrix of pairs with means at the right; the CCA that does best on average is on top.
 
     None unless every pair of at least three CCAs was measured.
     """
@@ -140,24 +138,20 @@ def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
     names = list(scores)
     if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
         return None
-    figure, ax = new_figure(WIDE, 0.62 * len(names) + 1.6)
     cells = [[_settled(pairs, name, other) for other in names] for name in names]
-    means = [[sum(at) / len(at) if at else np.nan for at, _ in row] for row in cells]
+    values = np.array([[sum(at) / len(at) if at else np.nan for at, _ in row] for row in cells])
     texts = [[_texts(*cell) for cell in row] for row in cells]
-    for place in range(len(names)):
-        texts[place][place] = "", ""
-    draw_cells(ax, np.array(means), texts, cmap="RdBu", vmin=0, vmax=1)
-    for row, name in enumerate(names):
+    for place, name in enumerate(names):
         score = scores[name]
-        ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
-                va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
-    ax.text(len(names) - 0.35, -0.75, "mean", va="center", ha="left", color=MUTED)
-    ax.set_xticks(range(len(names)), [name.replace("_", "_\n") for name in names])
-    ax.set_yticks(range(len(names)), names)
-    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
-    ax.set_ylabel("share of the flows that run")
-    ax.set_xlabel("at the equilibrium against (at the top)")
-    return figure
+        texts[place][place] = "", ""
+        texts[place].append(("" if score is None else f"{score:.0%}", ""))
+    means = np.array([[np.nan if score is None else score] for score in scores.values()])
+    columns = [*names, "mean"]
+    items = [Cells(names, columns, np.hstack((values, means)), texts, cmap="RdBu", vmin=0, vmax=1)]
+    x = Axis("at the equilibrium against",
+             ticks={at: name.replace("_", "_\n") for at, name in enumerate(columns)})  # fmt: skip
+    y = Axis("share of the flows that run", ticks=dict(enumerate(names)))
+    return Plot([Panel(items, x, y)], (WIDE, 0.62 * len(names) + 1.6), columns=0)
 
 
 def _settled(

@@ -24,7 +24,8 @@ from .style import MUTED, WIDE
 Numbers = Sequence[float] | NDArray[Any]
 Where = Literal["data", "axes fraction"]
 COLUMNS = ("panel", "series", "x", "y", "low", "high")
-"""Of the table; the last two are the ends of an interval, a band or a stripe."""
+"""Of the table; the last two are the ends of an interval, a band or a stripe. Of a heat map, the
+row is the series, the column is x, and the value y."""
 UNSETTLED = "~"
 """Marks trials that had not settled."""
 EXPLAINED = f"{UNSETTLED}  trials that had not settled"
@@ -41,8 +42,9 @@ class Item:
     look: dict[str, Any]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Its numbers: x, y, low, high; empty where it has none."""
-        return zip_longest(self.x, self.y, self.low, self.high, fillvalue="")
+        """Its numbers: series, x, y, low, high; empty where it has none."""
+        for numbers in zip_longest(self.x, self.y, self.low, self.high, fillvalue=""):
+            yield self.label or "", *numbers
 
 
 class Line(Item):
@@ -169,6 +171,32 @@ class Note(Item):
         self.text, self.place, self.at, self.look = text, (x, y), at, look
 
 
+class Cells(Item):
+    """A heat map; the names of rows and columns are ticks of the axes, at 0, 1, 2 ...
+
+    Attributes:
+        values: Shape (rows, columns); NaN: not known.
+        texts: A text for each cell, and a small one to stand below it; empty: none.
+        bar: Title of a bar of the colours beside all panels; empty: there is none.
+        hatched: Rows and columns of cells that are hatched.
+        size: Points, of the letters.
+    """
+
+    def __init__(
+        self, rows: Sequence[str], columns: Sequence[str], values: NDArray[np.float64],
+        texts: Sequence[Sequence[tuple[str, str]]] = (), *, bar: str = "",
+        hatched: Sequence[tuple[int, int]] = (), size: float = 9.5, **look: Any,
+    ) -> None:  # fmt: skip
+        self.names, self.values, self.texts = (rows, columns), values, texts
+        self.bar, self.hatched, self.size, self.look = bar, hatched, size, look
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A row of the table for each cell whose value is known."""
+        rows, columns = self.names
+        for row, column in np.argwhere(np.isfinite(self.values)).tolist():
+            yield rows[row], columns[column], float(self.values[row, column]), "", ""
+
+
 def unsettled(places: Iterable[float]) -> list[Item]:
     """The mark along the foot of the axes, where the means of such trials are, and its meaning."""
     marked = sorted(set(places))
@@ -193,6 +221,7 @@ class Axis:
         ticks: Places that are named, or place -> name.
         locator: Makes what places ticks.
         form: Value -> its text.
+        turned: Degrees by which the names of `ticks` are turned.
     """
 
     title: str = ""
@@ -204,6 +233,7 @@ class Axis:
     ticks: dict[float, str] | dict[int, str] | Sequence[float] = ()
     locator: Callable[[], Locator] | None = None
     form: Callable[[float], str] | None = None
+    turned: float = 0.0
     grid: bool = True
 
 
@@ -266,5 +296,5 @@ class Plot:
         writer.writerow(COLUMNS)
         for panel in self.panels:
             for item in panel.all:
-                writer.writerows([panel.name, item.label or "", *row] for row in item.rows())
+                writer.writerows([panel.name, *row] for row in item.rows())
         return text.getvalue()

@@ -23,12 +23,13 @@ from ..results.sweep import (
 from ..state import State, state_text, strategy_totals
 from ..text import buffer_text
 from .against_setting import alone_along_plot, mix_along_plot
-from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .alone import draw_decision_tree, gain_of_setting, heat_map_plot, retransmits_of
+from .axes import a_few
 from .by_discipline import by_discipline_plot
 from .by_kernel import equilibria_by_kernel_plot, throughput_by_kernel_plot
 from .by_mix import panel_by_mix_plot
 from .equilibria import equilibria_along_plot, equilibrium_by_length_plot
-from .equilibrium_map import draw_equilibrium_map
+from .equilibrium_map import equilibrium_map_plot
 from .pairs import pair_equilibria_plot
 from .setting_figures import MODELS_SAY, condition, if_modelled, references
 from .sketch import Sketch
@@ -69,13 +70,13 @@ def run_sketches(
         "goodput_gain", "", f"Goodput gain of {second} over {first}, each alone",
         f"Mean goodput when all flows run {second}, minus mean goodput when all run {first}, as a "
         "percentage of the latter. Definition: Cao et al. (IMC 2019).",
-        lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
+        lambda: heat_map_plot(measures, gain_of_setting, "goodput gain (%)", signed=True),
     )  # fmt: skip
     for strategy in (first, second):
         yield Sketch(
             "retransmits", "", f"Retransmissions of {strategy} alone",
             "Retransmitted payload bytes, as a percentage of all payload bytes sent in the window.",
-            partial(draw_heat_map, measures, retransmits_of(strategy), "retransmitted (%)", False),
+            partial(heat_map_plot, measures, retransmits_of(strategy), "retransmitted (%)", False),
             suffix=strategy,
         )  # fmt: skip
     yield Sketch(
@@ -94,7 +95,7 @@ def _line_sketches(
     axis = ALONG[line.axis]
     kind, name = f"throughput_by_{line.axis}", line.label
     found = [equilibria[setting.label] for setting in line.settings]
-    for state in _line_mixes(measures, line):
+    for state in a_few(mixed_states(measures, line), MAX_LINE_MIXES):
         yield Sketch(
             kind, "",
             f"{state_text(state, measures.strategies, measures.group_names)} against {axis}, "
@@ -205,7 +206,7 @@ def _discipline_sketches(
             "Any: no mix can be told from an equilibrium, so that nobody gains by switching "
             "wherever one begins. Not known: too few mixes were measured."
             + condition(equilibria[s.label] for s in settings),
-            partial(draw_equilibrium_map, measures, settings, equilibria), suffix=shared.label,
+            partial(equilibrium_map_plot, measures, settings, equilibria), suffix=shared.label,
         )  # fmt: skip
 
 
@@ -234,12 +235,4 @@ def _side_by_side_sketches(measures: RunMeasures) -> Iterator[Sketch]:
 def _states_of(measures: RunMeasures, settings: Sequence[Setting]) -> list[State]:
     """The mixes of settings that have trials, to draw: all of them, or a few spread evenly."""
     found = (c.state for s in settings for c in measures.cells(s) if c.trials)
-    states = list(dict.fromkeys(found))
-    return states[:: max(1, -(-len(states) // MAX_LINE_MIXES))]
-
-
-def _line_mixes(measures: RunMeasures, line: SweepSeries) -> list[State]:
-    """The mixes of a line to draw: all of them, or a few spread evenly."""
-    states = mixed_states(measures, line)
-    step = max(1, -(-len(states) // MAX_LINE_MIXES))
-    return states[::step]
+    return a_few(list(dict.fromkeys(found)), MAX_LINE_MIXES)

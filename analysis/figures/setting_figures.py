@@ -17,9 +17,10 @@ from ..results.bounds import matches
 from ..state import State, state_text
 from .by_mix import delay_by_mix_plot, throughput_by_mix_plot
 from .correlation import draw_model_assumptions, share_against_share_plot, synchronisation_plot
+from .delay_and_goodput import delay_and_goodput_plot
 from .delay_over_time import rtt_alone_plot, rtt_over_time_plot
 from .dynamics import draw_dynamics
-from .pairs import draw_tournament, pair_lines_plot
+from .pairs import pair_lines_plot, tournament_plot
 from .queue_over_time import queue_over_time_plot
 from .sketch import Sketch
 
@@ -43,6 +44,15 @@ def setting_sketches(
         yield from _pair_sketches(measures, setting, equilibria)
     elif _over_mixes(measures, setting):
         yield from _by_mix_sketches(measures, setting, equilibria)
+    yield Sketch(
+        "delay_and_goodput", label, "Delay against goodput",
+        "Mean queueing delay and goodput of a flow, averaged over the flows of each congestion "
+        "control; a point is one trial. Better is above and to the right; axes do not begin at "
+        "zero. Ellipses: one sigma of the normal distribution that the trials most likely are of, "
+        "where there are at least three; open marks: their median. In a slanted ellipse delay and "
+        "goodput vary together. Source: RFC 7928, section 2.7; Winstein and Balakrishnan 2013.",
+        lambda: delay_and_goodput_plot(measures, setting),
+    )  # fmt: skip
     yield Sketch(
         "share_against_share", label, "Share of the queue against share of the throughput",
         "One point per flow and trial. If all packets waited equally long in the first-in "
@@ -80,7 +90,7 @@ def _pair_sketches(
         "mixes with that of the column; small: its 95 % interval. 100 %: every flow switches to "
         "it; 'or': several equilibria. Right: the mean over the opponents. A high share means that "
         "a congestion control would be adopted, not that it is fair." + condition([equilibria]),
-        lambda: draw_tournament(equilibria.pairs),
+        lambda: tournament_plot(equilibria.pairs),
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from ..results.sweep import beside_memories
 from ..sharing.of_run import RunSharing
 from ..state import state_text
 from .memory import (
+    blame_plot,
     bursts_by_memory_plot,
-    draw_blame,
     memory_over_time_plot,
     memory_shares_plot,
 )
@@ -80,5 +80,5 @@ def trial_sketches(
         "the measured window, by the bytes dropped. Rows add up to 100 %. Cells are flows, if "
         "there are not too many; numbers are all flows of a block together. Rebuilt exactly from "
         "postcards.",
-        partial(draw_blame, shared), suffix=suffix,
+        partial(blame_plot, shared), suffix=suffix,
     )  # fmt: skip

@@ -57,7 +57,7 @@ class Sketch:
 
         Args:
             folder: Where; it is made.
-            formats: pdf, svg or png, or csv for the numbers that it shows, which maps lack.
+            formats: pdf, svg or png, or csv for the numbers that it shows.
             width: Inches, of a figure in print; None: it is for a page on a screen.
         """
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TypeVar
 
 from nashbed.controlplane.contract.trial import Setting
 
@@ -13,6 +12,7 @@ from ..results.harm import harm_of_run
 from ..results.transfers import ALL_SIZES, transfers_of_run
 from ..state import state_text
 from .around_change import around_change_plot, span_around
+from .axes import a_few
 from .harm import harm_plot
 from .sketch import Sketch
 from .transfers import by_size_plot, media_delay_plot
@@ -21,7 +21,6 @@ MOST_CHANGES = 4
 """Changes of a trial that get a figure of their own."""
 MOST_MIXES = 6
 MOST_SETTINGS = 16
-Item = TypeVar("Item")
 
 
 def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
@@ -52,7 +51,7 @@ def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch
             "The share of datagrams that were on the way for longer than a time, of those that "
             "were sent in the measured windows and arrived. Where a line crosses 5 % and 1 % are "
             "the 95th and the 99th percentile.",
-            partial(media_delay_plot, measures, _spread(cells)),
+            partial(media_delay_plot, measures, a_few(cells, MOST_MIXES)),
         )  # fmt: skip
 
 
@@ -60,7 +59,7 @@ def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sket
     rows = [each for each in transfers_of_run(measures) if each.setting.label == setting.label]
     for group, strategy in dict.fromkeys((row.group, row.strategy) for row in rows):
         mine = [r for r in rows if (r.group, r.strategy) == (group, strategy)]
-        states = _spread(list(dict.fromkeys(row.state for row in mine)))
+        states = a_few(list(dict.fromkeys(row.state for row in mine)), MOST_MIXES)
         shown = [row for row in mine if row.state in states and row.sizes != ALL_SIZES]
         yield Sketch(
             "slowdown_by_size", setting.label,
@@ -72,11 +71,6 @@ def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sket
             "interval over repetitions, if there are any.",
             partial(by_size_plot, measures, shown), suffix=f"{group}-{strategy}",
         )  # fmt: skip
-
-
-def _spread(items: list[Item]) -> list[Item]:
-    """All of them, or a few spread evenly."""
-    return items[:: max(1, -(-len(items) // MOST_MIXES))]
 
 
 def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:

@@ -9,6 +9,7 @@ from nashbed.controlplane.contract.plugins import WithPlugins
 from . import (
     changes,
     completion,
+    fairness,
     losses,
     media,
     memory,
@@ -16,6 +17,7 @@ from . import (
     rtt,
     starvation,
     throughput,
+    tradeoff,
     video,
 )
 from .metric import Metric
@@ -27,7 +29,7 @@ METRICS = WithPlugins(
         metric.name: metric
         for metric in (
             throughput.PER_FLOW,
-            throughput.JAIN,
+            *fairness.FAIRNESS,
             losses.PER_FLOW_LOSS,
             losses.LOSS,
             losses.PER_FLOW_MARKS,
@@ -48,12 +50,14 @@ METRICS = WithPlugins(
             losses.RETRANSMITTED,
             rtt.MEAN_RTT,
             rtt.PEAK_RTT,
+            tradeoff.POWER,
             throughput.DRIFT,
             throughput.UTILISATION,
             starvation.SHARE,
             starvation.LONGEST,
             changes.CONVERGENCE,
             changes.USE,
+            changes.UNTIL_FAIR,
             *completion.TIMES,
             *completion.SLOWDOWNS,
             completion.UNFINISHED,

@@ -1,4 +1,4 @@
-"""After a change of the path: how long until throughput is steady, and until capacity is used."""
+"""How long it takes: after a change until throughput is steady or capacity used, until fairness."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ FINAL = 0.5
 """Part of a segment, its last, that the final mean is taken of."""
 ROUND_TRIPS = 10
 """Length of a window in which capacity is used, in base RTTs: a queue that drains is none."""
+FAIR_ROUND_TRIPS = 25
+"""Length of a window in which flows are fair, in base RTTs: one burst does not make them so."""
+FAIR = 0.5
+"""Least by largest throughput from which on flows are fair."""
 
 
 def convergence_time(
@@ -106,6 +110,35 @@ def time_to_use_capacity(
     return float(starts[enough[0]] - low) / NS_PER_S if len(enough) else float("nan")
 
 
+def time_to_fairness(
+    edges_ns: IntArray, received: FloatArray, begin_ns: int, window_ns: int
+) -> float:
+    """Time until the slowest flow has half the throughput of the fastest, in seconds.
+
+    That is epsilon-fair with epsilon 1/2, and of two flows delta-fair with delta 1/3: they have
+    (1 + delta)/2 and (1 - delta)/2 of the sum.
+
+    Args:
+        edges_ns: Edges of the intervals, increasing, shape (K + 1,).
+        received: Bytes of each flow in each, shape (F, K).
+        begin_ns: When the last flow began.
+        window_ns: Length of the sliding window, which begins at an edge.
+
+    Returns:
+        From then to the beginning of the first window in which it has; NaN if there is none.
+
+    Source: delta-fair convergence time, RFC 5166, section 2.3 (Bansal, Balakrishnan, Floyd,
+    Shenker, SIGCOMM 2001); delta and window are nashbed's.
+    """
+    starts = edges_ns[(edges_ns >= begin_ns) & (edges_ns + window_ns <= edges_ns[-1])]
+    totals = [np.concatenate(([0.0], np.cumsum(flow))) for flow in received]
+    got = [np.interp(starts + window_ns, edges_ns, t) - np.interp(starts, edges_ns, t)
+           for t in totals]  # fmt: skip
+    least, most = np.min(got, axis=0), np.max(got, axis=0)
+    fair = np.flatnonzero((most > 0) & (least >= FAIR * most))
+    return float(starts[fair[0]] - begin_ns) / NS_PER_S if len(fair) else float("nan")
+
+
 class ChangeResponse(NamedTuple):
     """What came after one change.
 
@@ -177,6 +210,17 @@ def _use_of_trial(trial: TrialData) -> float:
     return max(times, key=_nan_last)
 
 
+def _fairness_of_trial(trial: TrialData) -> float:
+    goodput, which = trial.need_goodput(), trial.mixed & trial.bulk
+    received = goodput.bytes[which]
+    if len(received) < 2 or not received.any(axis=1).all():
+        raise NotMeasuredError("fewer than two flows of the mix, or one of them had nothing")
+    edges = np.concatenate(([goodput.t_ns[0] - goodput.interval_ns], goodput.t_ns))
+    begin_ns = int(edges[np.argmax(received > 0, axis=1)].max())
+    window_ns = max(goodput.interval_ns, FAIR_ROUND_TRIPS * int(trial.base_rtt_ns[which].max()))
+    return time_to_fairness(edges, received, begin_ns, window_ns)
+
+
 def _nan_last(value: float) -> float:
     """A time that is not known is longer than all that are."""
     return float("inf") if np.isnan(value) else value
@@ -205,5 +249,17 @@ USE = Metric(
     "one of them is not used before the next change.",
     source="RFC 5166, section 2.2; share and window: nashbed",
     compute=_use_of_trial,
+    common=False,
+)
+UNTIL_FAIR = Metric(
+    name="time_to_fairness",
+    title="Time until flows are fair",
+    unit="s",
+    scope="trial",
+    definition="Time from the first byte of the mix's last flow to the first window of 25 base "
+    "RTTs in which the slowest flow has at least half the throughput of the fastest; not known "
+    "where there is none before the trial ends.",
+    source="RFC 5166, section 2.3 (delta-fair convergence time, delta 1/3); window: nashbed",
+    compute=_fairness_of_trial,
     common=False,
 )

@@ -1,4 +1,4 @@
-"""Throughput: of each flow, as shares, how even, how settled, and how busy the link is."""
+"""Throughput: of each flow, as shares, how settled, and how busy the link is."""
 
 from __future__ import annotations
 
@@ -132,36 +132,6 @@ SHARE = Metric(
     definition="The flow's throughput divided by that of all flows whose data crosses the queue.",
     source="nashbed",
     compute=_share_of_trial,
-)
-
-
-def jain_index(values: NDArray[np.float64]) -> float:
-    """Jain's index (sum x)^2 / (n sum x^2), unit 1: 1/n (one has all) to 1 (all have the same).
-
-    Args:
-        values: Non-negative values, shape (n,).
-
-    Returns:
-        The index, NaN if every value is 0.
-
-    Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
-    """
-    squares = float(values @ values)
-    return float(values.sum()) ** 2 / (len(values) * squares) if squares > 0 else float("nan")
-
-
-def _jain_of_trial(trial: TrialData) -> float:
-    return jain_index(np.asarray(PER_FLOW.compute(trial))[trial.mixed])
-
-
-JAIN = Metric(
-    name="jain_index",
-    title="Jain's index",
-    unit="1",
-    scope="trial",
-    definition="(sum x)^2 / (n sum x^2) of the throughputs of the mix's flows.",
-    source="Jain, Chiu, Hawe, DEC-TR-301, 1984",
-    compute=_jain_of_trial,
 )
 
 

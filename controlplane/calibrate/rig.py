@@ -75,7 +75,7 @@ class RigLane:
             lane=LANE,
             bottleneck=bottleneck,
             delays=tuple(
-                GroupDelay(forward_ns=rtt // 2, reverse_ns=rtt - rtt // 2, loss_ppb=0, seed=1)
+                GroupDelay(forward_ns=rtt // 2, reverse_ns=rtt - rtt // 2)
                 for rtt in self.base_rtts_ns
             ),
             flows=tuple(

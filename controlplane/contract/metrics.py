@@ -35,14 +35,15 @@ _NAMES: dict[tuple[Scope, str], str] = {
     """,
     ("flow", "B"): "queue_occupancy absorbed_burst",
     ("flow", "1/min"): "bitrate_switches",
+    ("trial", "bit/s"): "minimum_throughput",
     ("trial", "s"): """
         mean_queueing_delay time_mean_queueing_delay median_queueing_delay p95_queueing_delay
-        p99_queueing_delay time_to_use_capacity flow_completion_time median_flow_completion_time
-        p95_flow_completion_time p99_flow_completion_time
+        p99_queueing_delay time_to_use_capacity time_to_fairness flow_completion_time
+        median_flow_completion_time p95_flow_completion_time p99_flow_completion_time
     """,
     ("trial", "1"): """
-        jain_index loss_rate mark_rate retransmit_share throughput_drift utilisation
-        unfinished_transfers """
+        jain_index product_fairness epsilon_fairness delay_fairness power loss_rate mark_rate
+        retransmit_share throughput_drift utilisation unfinished_transfers """
     + " ".join(f"{reason}_loss_rate" for reason in DROP_REASONS),
     ("trial", "x"): "slowdown median_slowdown p95_slowdown p99_slowdown",
 }

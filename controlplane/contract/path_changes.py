@@ -13,7 +13,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .limit import Limit, QueuedLine
-from .model import AliasedModel, ContractModel, JsonObject, Quantities
+from .link_changes import AfterT0
+from .model import AliasedModel, ContractModel, Count, JsonObject, Quantities
 from .shared import CONSTANTS
 from .units import Buffer, Duration, Rate, Share, base_units, counted
 
@@ -29,6 +30,85 @@ JITTER_STEPS = 256
 CUT = 4
 """What is drawn is at most so many standard deviations, or so many means."""
 NONE, ALL = Share(0), Share(10**9)
+
+PathNs = Annotated[int, Field(ge=0, le=60 * 10**9)]
+Ppb = Annotated[int, Field(ge=0, le=ALL.ppb)]
+
+
+class PathState(ContractModel):
+    """One way of a path from a time on, as a data plane is told it.
+
+    Attributes:
+        at_ns: The time, after t0.
+        delay_ns: The delay.
+        loss_ppb: Share of packets lost at random.
+    """
+
+    at_ns: AfterT0
+    delay_ns: PathNs
+    loss_ppb: Ppb
+
+
+class JitterSettings(ContractModel):
+    """What packets take more: a distribution by its quantiles, linear in between.
+
+    Attributes:
+        points_ns: Quantiles, from the least to the most.
+        every_ns: How long one draw holds; 0: for one packet.
+        seed: Of the draws.
+    """
+
+    points_ns: Annotated[tuple[PathNs, ...], Field(min_length=2, max_length=JITTER_STEPS + 1)]
+    every_ns: PathNs
+    seed: Count
+
+
+class ReorderSettings(ContractModel):
+    """A share of the packets is late, and holds up none that comes after.
+
+    Attributes:
+        share_ppb: The share; 0: none.
+        by_ns: How late.
+        seed: Of the draws.
+    """
+
+    share_ppb: Ppb
+    by_ns: PathNs
+    seed: Count
+
+
+class GilbertSettings(ContractModel):
+    """Losses by two states: a packet is lost by the state that it finds, which changes with it.
+
+    Attributes:
+        p_ppb: From good to bad.
+        r_ppb: From bad to good.
+        loss_bad_ppb: Share that the bad state loses (1-h).
+        loss_good_ppb: Share that the good state loses (1-k).
+        seed: Of the draws.
+    """
+
+    p_ppb: Ppb = 0
+    r_ppb: Ppb = 0
+    loss_bad_ppb: Ppb = 0
+    loss_good_ppb: Ppb
+    seed: Count
+
+
+class Impairment(ContractModel):
+    """What one way of a path does besides a constant delay and independent loss.
+
+    Attributes:
+        jitter: What packets take more.
+        reorder: Which of them are overtaken.
+        gilbert: Losses in bursts.
+        changes: Delay and loss from times on, in the order of these.
+    """
+
+    jitter: JitterSettings | None = None
+    reorder: ReorderSettings | None = None
+    gilbert: GilbertSettings | None = None
+    changes: Annotated[tuple[PathState, ...] | None, Field(max_length=2 * MOST_CHANGES)] = None
 
 
 def check_loss(key: str, loss: Share, instead: str = "") -> None:

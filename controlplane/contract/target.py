@@ -13,7 +13,8 @@ from .disciplines import DROPTAIL, Choice, DisciplineAsked
 from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link_changes import ChangingLine
-from .model import ELSEWHERE, UNTOLD, ContractModel, JsonObject, Needs, told_of
+from .model import ELSEWHERE, UNTOLD, ContractModel, Count, JsonObject, Needs, told_of
+from .path_changes import Impairment, PathNs, Ppb
 from .queues import MOST, Queues
 from .strategy import ModuleParameters
 
@@ -215,35 +216,34 @@ class Capabilities(ContractModel):
         return possible if isinstance(possible, tuple) else ()
 
 
-@dataclass(frozen=True)
-class GroupDelay:
+class GroupDelay(ContractModel):
     """The delay line of one flow group.
 
     Attributes:
         forward_ns: Delay from senders to receivers, before the queue.
         reverse_ns: Delay from receivers to senders.
         loss_ppb: Random loss on the forward path in parts per billion.
-        seed: Seed of all that is random.
+        seed: Of that loss, and of the hosts' jitter.
         jitter_ns: Each host takes up to so much to process a frame.
         receivers_wait: The receivers read at intervals, so that what they take to answer is the
             scenario's; else it is the machine's, and the data plane gives it back.
-        forward: What the forward path does besides, in the words of the control socket.
+        forward: What the forward path does besides.
         back: What the return path does besides.
     """
 
-    forward_ns: int
-    reverse_ns: int
-    loss_ppb: int
-    seed: int
-    jitter_ns: int = 0
+    forward_ns: PathNs
+    reverse_ns: PathNs
+    loss_ppb: Ppb = 0
+    seed: Count = 0
+    jitter_ns: PathNs = 0
     receivers_wait: bool = False
-    forward: JsonObject = field(default_factory=dict)
-    back: JsonObject = field(default_factory=dict)
+    forward: Annotated[Impairment, UNTOLD] = Impairment()
+    back: Annotated[Impairment, UNTOLD] = Impairment()
 
     @property
     def is_scheduled(self) -> bool:
         """Whether it changes at times after the start."""
-        return "changes" in self.forward or "changes" in self.back
+        return bool(self.forward.changes or self.back.changes)
 
 
 @dataclass(frozen=True)

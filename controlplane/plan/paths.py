@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..contract.flow_group import FlowGroup
-from ..contract.model import JsonObject
-from ..contract.path_changes import PathChange, ReturnPath, Way, split_at
+from ..contract.path_changes import (
+    GilbertSettings,
+    Impairment,
+    PathChange,
+    PathState,
+    ReturnPath,
+    Way,
+    split_at,
+)
 from ..contract.scenario import Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
@@ -41,8 +48,8 @@ def _group_delay(
     loss_ppb = group.random_loss.ppb if swept is None else swept
     forward_ns, reverse_ns = split_at(group, rtt_ns, None)
     changes = _changes(group, rtt_ns, loss_ppb, losses)
-    there = [{"at_ns": at, "delay_ns": ns[0], "loss_ppb": ppb} for at, ns, ppb in changes]
-    back = [{"at_ns": at, "delay_ns": ns[1], "loss_ppb": 0} for at, ns, _ in changes]
+    there = (PathState(at_ns=at, delay_ns=ns[0], loss_ppb=ppb) for at, ns, ppb in changes)
+    back = (PathState(at_ns=at, delay_ns=ns[1], loss_ppb=0) for at, ns, _ in changes)
     return GroupDelay(
         forward_ns=forward_ns,
         reverse_ns=reverse_ns,
@@ -50,8 +57,8 @@ def _group_delay(
         seed=seed,
         jitter_ns=scenario.hosts.processing_jitter.ns,
         receivers_wait=scenario.hosts.read_interval.ns > 0,
-        forward=_told(group, there, derive(seed, "forward")),
-        back=_told_back(group.back, back if group.changes else [], derive(seed, "return")),
+        forward=_impairment(group, there, derive(seed, "forward")),
+        back=_return(group.back, back if group.changes else (), derive(seed, "return")),
     )
 
 
@@ -69,23 +76,18 @@ def _changes(
     return found
 
 
-def _told(way: Way, changes: list[JsonObject], seed: int) -> JsonObject:
-    """In the words of the control socket; empty: nothing that a constant delay does not do."""
+def _impairment(way: Way, changes: Iterable[PathState], seed: int) -> Impairment:
     parts = {
         "jitter": way.jitter and way.jitter.told,
         "reorder": way.reorder and way.reorder.model_dump(),
         "gilbert": way.loss and way.loss.gilbert.told,
     }
-    told: JsonObject = {
-        name: {**part, "seed": derive(seed, name)} for name, part in parts.items() if part
-    }
-    return told | ({"changes": changes} if changes else {})
+    told = {name: {**part, "seed": derive(seed, name)} for name, part in parts.items() if part}
+    return Impairment.model_validate({**told, "changes": tuple(changes) or None})
 
 
-def _told_back(way: ReturnPath, changes: list[JsonObject], seed: int) -> JsonObject:
+def _return(way: ReturnPath, changes: Iterable[PathState], seed: int) -> Impairment:
     """Independent loss on the way back is a state that never becomes bad."""
-    told = _told(way, changes, seed)
-    if way.random_loss.ppb:
-        never = {"p_ppb": 0, "r_ppb": 0, "loss_bad_ppb": 0, "loss_good_ppb": way.random_loss.ppb}
-        told["gilbert"] = {**never, "seed": derive(seed, "loss")}
-    return told
+    made, ppb = _impairment(way, changes, seed), way.random_loss.ppb
+    never_bad = GilbertSettings(loss_good_ppb=ppb, seed=derive(seed, "loss"))
+    return made.model_copy(update={"gilbert": never_bad}) if ppb else made

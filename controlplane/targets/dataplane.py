@@ -40,9 +40,6 @@ READY_TIMEOUT_S = 60.0
 WRITTEN_TIMEOUT_S = 120.0
 """How long a disk may take for what of a lane's postcards is in memory: 30 MB at most."""
 
-WAYS = {"forward": "forward", "back": "return"}
-"""What of a group's delay is one way of its path, and the control socket's name of it."""
-
 Answer = TypeVar("Answer", bound=Message)
 Launch = Callable[[Path], TargetProcess]
 """Starts a data plane with a configuration file; its control socket answers on return."""
@@ -137,10 +134,9 @@ class RunningDataPlane:
         """Program a lane's delay lines."""
         for group, delay in enumerate(lane.delays):
             place = {"lane": lane.lane, "group": group}
-            plain = {key: value for key, value in asdict(delay).items() if key not in WAYS}
-            self.ask(Done, "delay", **place, **plain)
-            for key, way in WAYS.items():
-                if told := getattr(delay, key):
+            self.ask(Done, "delay", **place, **delay.as_message())
+            for way, impairment in (("forward", delay.forward), ("return", delay.back)):
+                if told := impairment.as_message():
                     self.ask(Done, "impair", **place, way=way, **told)
 
     def begin(self, lane: int, t0_ns: int) -> None:

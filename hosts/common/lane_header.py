@@ -72,14 +72,19 @@ def member(field: dict[str, Any]) -> str:
     name = field["name"]
     if field["kind"] == "list":
         array = f"{name}[{field['max']}]" if field["max"] <= FEW else f"*{name}"
-        return f"struct {field['type']} {array};\n\tsize_t n_{name}"
+        return f"{type_of(field['of'])} {array};\n\tsize_t n_{name}"
+    return f"{type_of(field)} {name}"
+
+
+def type_of(field: dict[str, Any]) -> str:
+    """Type of a field that is no list."""
     if field["kind"] in ("object", "own"):
-        return f"struct {field['type']} {name}"
+        return f"struct {field['type']}"
     if field["kind"] == "choice":
-        return f"enum {name} {name}"
+        return f"enum {field['name']}"
     if field["kind"] == "flag":
-        return f"bool {name}"
-    return f"uint{32 if field['max'] <= NARROW else 64}_t {name}"
+        return "bool"
+    return f"uint{32 if field['max'] <= NARROW else 64}_t"
 
 
 def tables(lane: dict[str, Any]) -> Iterator[str]:
@@ -90,9 +95,10 @@ def tables(lane: dict[str, Any]) -> Iterator[str]:
                 values = ", ".join(f'"{value}"' for value in field["choices"])
                 yield f"\nstatic const char *const {field['name']}_names[] = {{{values}, NULL}};"
             if field["kind"] == "list":
-                of = field["type"]
-                item = f"JSON_ITEM(struct {of}, {of}_fields)"
-                yield f"\nstatic const struct json_field {of}_item = {item};"
+                of = field["of"]
+                start = f".kind = &as_{of['kind']}", f".bytes = sizeof({type_of(of)})"
+                item = ", ".join([*start, *details(of, lane["checked"])])
+                yield f"\nstatic const struct json_field {field['name']}_item = {{{item}}};"
         yield from table(name, name, described["fields"], lane["checked"])
     whole = {field["name"]: field for field in described["fields"]}
     for part, names in lane["parts"].items():
@@ -109,20 +115,26 @@ def table(
 
 def row(structure: str, field: dict[str, Any], checked: list[str]) -> str:
     """A field as a row of its table."""
-    name, kind = field["name"], field["kind"]
-    more = [f".{key} = INT64_C({field[key]})" for key in ("min", "max") if field.get(key)]
-    more += [f".{key} = true" for key in ("optional", "unless_zero") if key in field]
+    name, kind, more = field["name"], field["kind"], details(field, checked)
     if kind == "list":
-        more += [".allocate = true"] if field["max"] > FEW else []
-        start = f"{name}, n_{name}, {field['type']}_item"
+        start = f"{name}, n_{name}, {name}_item"
         return f'JSON_LIST(struct {structure}, "{name}", {", ".join([start, *more])})'
-    if kind == "choice":
-        more.append(f".choices = {name}_names")
-    if kind == "object":
-        more.append(f".fields = {field['type']}_fields")
-        more += [f".check = check_{field['type']}"] if field["type"] in checked else []
     how = f"as_{field['type'] if kind == 'own' else kind}"
     return f'JSON_FIELD(struct {structure}, "{name}", {", ".join([name, how, *more])})'
+
+
+def details(field: dict[str, Any], checked: list[str]) -> list[str]:
+    """Further members of a row, or of a list's item."""
+    more = [f".{key} = INT64_C({field[key]})" for key in ("min", "max") if field.get(key)]
+    more += [f".{key} = true" for key in ("optional", "unless_zero") if key in field]
+    if field["kind"] == "list" and field["max"] > FEW:
+        more.append(".allocate = true")
+    if field["kind"] == "choice":
+        more.append(f".choices = {field['name']}_names")
+    if field["kind"] == "object":
+        more.append(f".fields = {field['type']}_fields")
+        more += [f".check = check_{field['type']}"] if field["type"] in checked else []
+    return more
 
 
 def parameters(lane: dict[str, Any]) -> Iterator[str]:

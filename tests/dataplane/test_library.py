@@ -73,7 +73,7 @@ def test_a_deep_queue_finds_its_memory(tmp_path: Path, size: int) -> None:
     lane = LaneProgram(
         lane=0,
         bottleneck=Lane(rate_bps=500_000_000, limit=Limit(unit="bytes", value=size)),
-        delays=(GroupDelay(40 * MS, 40 * MS, 0, 1),),
+        delays=(GroupDelay(forward_ns=40 * MS, reverse_ns=40 * MS),),
         flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
     )
     config = dataplane_config(guest_dataplane(lane))

@@ -92,6 +92,10 @@ def test_another_machine_repeats_the_committed_table(nashbed: Nashbed) -> None:
         pytest.skip(f"the guests' kernel is {measured}, the table is of {COMMITTED_KERNEL}")
     again = nashbed.folder / "controls.csv"
     nashbed.call("cc", "table", str(out), "--out", str(again))
-    found = list(csv.DictReader(again.open()))
-    committed = list(csv.DictReader((BATTERY / "controls.csv").open()))
-    assert found == [{key: row[key] for key in found[0]} for row in committed]
+    assert _of_bbr3(again) == _of_bbr3(BATTERY / "controls.csv")
+
+
+def _of_bbr3(table: Path) -> list[dict[str, str]]:
+    """Its readings; the references are those of the first control of the table."""
+    own = {"section", "name", "setting", "reading", "bbr3", "bbr3_n", "bbr3_ci95"}
+    return [{key: row[key] for key in own} for row in csv.DictReader(table.open())]

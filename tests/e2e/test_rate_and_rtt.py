@@ -81,7 +81,7 @@ def test_an_idle_ping_takes_the_base_rtt(idle_lab: Lab) -> None:
             LaneProgram(
                 lane=lane,
                 bottleneck=Lane(rate_bps=10**8, limit=limit),
-                delays=(GroupDelay(half, half, 0, 1),),
+                delays=(GroupDelay(forward_ns=half, reverse_ns=half),),
                 flows=(FlowEntry(lane, f"10.64.{lane}.1", f"10.65.{lane}.1", 10000, 5001),),
             )
         )

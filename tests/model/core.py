@@ -243,7 +243,7 @@ class DelayLine(Owned):
                 (c_uint64 * len(points))(*points),
                 len(points),
                 impaired.jitter_every_ns,
-                (c_uint64 * 6)(*impaired.reorder, *(impaired.gilbert or (NEVER, 0, 0, 0))),
+                (c_uint64 * 6)(*impaired.reorder, *(impaired.gilbert or (0, 0, 0, 0))),
                 (c_uint64 * 3)(*impaired.seeds),
             )
         )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections import Counter
 from dataclasses import replace
 
@@ -156,23 +155,6 @@ def test_far_reordering_costs_no_more_than_order() -> None:
     assert line.waiting(0) == 20_000
     due = [out.due_ns for out in iter(lambda: line.get(NEVER - 1), None)]
     assert due == sorted(due)
-
-
-@pytest.mark.parametrize(
-    "impaired",
-    [
-        Impaired(changes=((5, 0, 0), (4, 0, 0))),
-        Impaired(changes=((5, 0, BILLION + 1),)),
-        Impaired(jitter_points=(3,)),
-        Impaired(jitter_points=(3, 2)),
-        Impaired(reorder=(BILLION + 1, 1)),
-        Impaired(gilbert=(0, BILLION + 1, 0, 0)),
-    ],
-)
-def test_settings_out_of_range_are_refused(impaired: Impaired) -> None:
-    line = DelayLine(1)
-    line.configure(0, 0)
-    assert line.impair(0, impaired) == -errno.EINVAL
 
 
 def test_queues_of_paths_are_given_back() -> None:

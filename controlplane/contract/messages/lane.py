@@ -15,11 +15,13 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from .. import path_changes as paths
 from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
 from ..limit import Limit, Policer, QueuedLine
 from ..link_changes import LineState, Schedule
 from ..model import JsonObject, attributes_of, in_c, limits
 from ..queues import POLICIES, Queue, Static
+from ..target import GroupDelay
 from ..units import Duration, Quantity, Share, Size
 from .dataplane import ToldLane, ToldQueues
 
@@ -31,6 +33,12 @@ STRUCTURES: Final[dict[str, type[BaseModel]]] = {
     "line_state": LineState,
     "line_plan": Schedule,
     "policer_config": Policer,
+    "path_change": paths.PathState,
+    "jitter_settings": paths.JitterSettings,
+    "reorder_settings": paths.ReorderSettings,
+    "gilbert_settings": paths.GilbertSettings,
+    "impairment_settings": paths.Impairment,
+    "group_delay": GroupDelay,
     "lane_config": ToldLane,
 }
 """Name in C -> model; what a structure holds comes before it."""
@@ -134,7 +142,9 @@ def _kind(kind: Any, info: FieldInfo) -> JsonObject:
     if get_origin(kind) is tuple:
         least = max(getattr(each, "min_length", 0) for each in info.metadata)
         most = max(getattr(each, "max_length", 0) for each in info.metadata)
-        return {"kind": "list", "type": NAMES[get_args(kind)[0]], "min": least, "max": most}
+        item = FieldInfo.from_annotation(get_args(kind)[0])
+        of = _kind(item.annotation, item)
+        return {"kind": "list", "of": of, "min": least, "max": most}
     if kind is bool:
         return {"kind": "flag"}
     if issubclass(kind, BaseModel):

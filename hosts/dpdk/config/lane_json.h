@@ -18,4 +18,8 @@ int lane_check(const struct json_place *place, void *config);
 /* Of the same structure: what the way back has of them. */
 extern const struct json_field return_config_fields[];
 
+/* Of a struct group_delay, and of a struct impairment_settings, whose lists are its own. */
+extern const struct json_field group_delay_fields[];
+extern const struct json_field impairment_settings_fields[];
+
 #endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Programming a lane: its bottleneck, its delays and its entries in the P4 tables; resetting it. */
+/* Programming a lane: its bottleneck and its entries in the P4 tables; resetting it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
-#include "common/nanoseconds.h"
 #include "config/lane_json.h"
-
-#define DELAY_NS_MAX (60 * SECOND_NS)
 
 #define DSCPS 64u
 #define NOT_LISTED UINT8_MAX
@@ -137,39 +134,6 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 		answer = program(c, place, &r);
 	line_plan_free(&r.config.schedule);
 	return answer;
-}
-
-static const struct json_field delay_fields[] = {
-	JSON_FIELD(struct group_delay, "lane", lane, as_lane),
-	JSON_FIELD(struct group_delay, "group", group, as_number, .max = GROUPS_PER_LANE - 1),
-	JSON_FIELD(struct group_delay, "forward_ns", forward_ns, as_number, .max = DELAY_NS_MAX),
-	JSON_FIELD(struct group_delay, "reverse_ns", reverse_ns, as_number, .max = DELAY_NS_MAX),
-	JSON_FIELD(struct group_delay, "jitter_ns", jitter_ns, as_number, .max = DELAY_NS_MAX,
-		   .optional = true),
-	JSON_FIELD(struct group_delay, "loss_ppb", loss_ppb, as_number, .max = LOSS_CERTAIN_PPB,
-		   .optional = true),
-	JSON_FIELD(struct group_delay, "receivers_wait", receivers_wait, as_flag, .optional = true),
-	JSON_FIELD(struct group_delay, "seed", seed, as_number, .min = INT64_MIN, .max = INT64_MAX,
-		   .optional = true),
-	{0},
-};
-
-static int
-run_delay(struct loop *loop, void *argument)
-{
-	return delays_configure(loop->delays, argument);
-}
-
-json_t *
-command_delay(struct commands *c, const struct json_place *place, const json_t *request)
-{
-	struct group_delay delay = {0};
-	int error;
-
-	if (json_fields_read(place, request, delay_fields, &delay) < 0)
-		return NULL;
-	error = mailbox_call(&dataplane_loop(c->dp, delay.lane)->mailbox, run_delay, &delay);
-	return error ? command_refuse(place, "%s", strerror(-error)) : command_done();
 }
 
 /* An entry of the flow table, as a request has it. */

@@ -10,45 +10,17 @@
 #define CERTAIN_PPB UINT32_C(1000000000)
 #define FRACTION_BITS 24u
 
+static bool
+can_lose(const struct gilbert_settings *gilbert)
+{
+	return gilbert->p_ppb > 0 || gilbert->loss_good_ppb > 0;
+}
+
 bool
 impairment_is_any(const struct impairment_settings *settings)
 {
-	return settings->n_changes > 0 || settings->jitter.n_points > 0 ||
-	       settings->reorder.share_ppb > 0 || settings->gilbert.is_given;
-}
-
-static bool
-jitter_is_valid(const struct jitter_settings *jitter)
-{
-	if (jitter->n_points == 1 || jitter->n_points > JITTER_POINTS_MAX)
-		return false;
-	for (uint32_t i = 1; i < jitter->n_points; i++)
-		if (jitter->points_ns[i] < jitter->points_ns[i - 1])
-			return false;
-	return true;
-}
-
-static bool
-changes_are_valid(const struct impairment_settings *settings)
-{
-	if (settings->n_changes > PATH_CHANGES_MAX)
-		return false;
-	for (uint32_t i = 0; i < settings->n_changes; i++)
-		if (settings->changes[i].loss_ppb > CERTAIN_PPB ||
-		    (i > 0 && settings->changes[i].at_ns < settings->changes[i - 1].at_ns))
-			return false;
-	return true;
-}
-
-bool
-impairment_is_valid(const struct impairment_settings *settings)
-{
-	const struct gilbert_settings *gilbert = &settings->gilbert;
-
-	return changes_are_valid(settings) && jitter_is_valid(&settings->jitter) &&
-	       settings->reorder.share_ppb <= CERTAIN_PPB && gilbert->p_ppb <= CERTAIN_PPB &&
-	       gilbert->r_ppb <= CERTAIN_PPB && gilbert->loss_bad_ppb <= CERTAIN_PPB &&
-	       gilbert->loss_good_ppb <= CERTAIN_PPB;
+	return settings->n_changes > 0 || settings->jitter.n_points_ns > 0 ||
+	       settings->reorder.share_ppb > 0 || can_lose(&settings->gilbert);
 }
 
 /* NULL for no items, too: malloc() is not asked for 0 bytes. */
@@ -82,9 +54,9 @@ impairment_create(const struct impairment_settings *settings, uint64_t delay_ns)
 	own = &imp->settings;
 	own->changes = copy(settings->changes, own->n_changes * sizeof(*own->changes));
 	own->jitter.points_ns = copy(settings->jitter.points_ns,
-				     own->jitter.n_points * sizeof(*own->jitter.points_ns));
+				     own->jitter.n_points_ns * sizeof(*own->jitter.points_ns));
 	if ((own->n_changes == 0 || own->changes != NULL) &&
-	    (own->jitter.n_points == 0 || own->jitter.points_ns != NULL))
+	    (own->jitter.n_points_ns == 0 || own->jitter.points_ns != NULL))
 		return imp;
 	impairment_destroy(imp);
 	return NULL;
@@ -95,8 +67,8 @@ impairment_destroy(struct impairment *imp)
 {
 	if (imp == NULL)
 		return;
-	free((void *)(uintptr_t)imp->settings.changes);
-	free((void *)(uintptr_t)imp->settings.jitter.points_ns);
+	free(imp->settings.changes);
+	free(imp->settings.jitter.points_ns);
 	free(imp);
 }
 
@@ -147,7 +119,7 @@ impairment_loses(struct impairment *imp)
 	const struct gilbert_settings *gilbert = &imp->settings.gilbert;
 	bool was_bad = imp->is_bad;
 
-	if (!gilbert->is_given)
+	if (!can_lose(gilbert))
 		return false;
 	if (happens(&imp->gilbert_state, was_bad ? gilbert->r_ppb : gilbert->p_ppb))
 		imp->is_bad = !was_bad;
@@ -160,7 +132,7 @@ draw_jitter_ns(struct impairment *imp)
 {
 	const struct jitter_settings *jitter = &imp->settings.jitter;
 	uint64_t drawn = prng_next(&imp->jitter_state);
-	uint64_t point = (drawn >> 32) * (jitter->n_points - 1) >> 32;
+	uint64_t point = (drawn >> 32) * (jitter->n_points_ns - 1) >> 32;
 	uint64_t part = drawn & ((UINT64_C(1) << FRACTION_BITS) - 1);
 	uint64_t from = jitter->points_ns[point], to = jitter->points_ns[point + 1];
 
@@ -172,7 +144,7 @@ impairment_jitter_ns(struct impairment *imp, uint64_t now_ns)
 {
 	const struct jitter_settings *jitter = &imp->settings.jitter;
 
-	if (jitter->n_points == 0)
+	if (jitter->n_points_ns == 0)
 		return 0;
 	if (jitter->every_ns == 0)
 		return draw_jitter_ns(imp);

@@ -9,52 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PATH_CHANGES_MAX 1000u
-#define JITTER_POINTS_MAX 1025u
-
-/* What a path is from a time after t0 on. */
-struct path_change {
-	uint64_t at_ns;
-	uint64_t delay_ns;
-	uint32_t loss_ppb;
-};
-
-/* What packets take more: a distribution by its quantiles, of which the first point is the least and
- * the last one the most, linear in between.
- */
-struct jitter_settings {
-	uint32_t n_points; /* at least 2; 0: none */
-	const uint64_t *points_ns;
-	uint64_t every_ns; /* a draw holds for so long; 0: for one packet */
-	uint64_t seed;
-};
-
-/* A share of the packets is late by so much, and holds up none that comes after. */
-struct reorder_settings {
-	uint32_t share_ppb; /* 0: none */
-	uint64_t by_ns;
-	uint64_t seed;
-};
-
-/* Two states, as in netem's `loss gemodel p r 1-h 1-k`: a packet is lost by the state that it finds,
- * which changes with it.
- */
-struct gilbert_settings {
-	bool is_given;
-	uint32_t p_ppb;		/* from good to bad */
-	uint32_t r_ppb;		/* from bad to good */
-	uint32_t loss_bad_ppb;	/* 1-h */
-	uint32_t loss_good_ppb; /* 1-k */
-	uint64_t seed;
-};
-
-struct impairment_settings {
-	const struct path_change *changes; /* by time */
-	uint32_t n_changes;
-	struct jitter_settings jitter;
-	struct reorder_settings reorder;
-	struct gilbert_settings gilbert;
-};
+#include "lane_config.h"
 
 struct impairment {
 	struct impairment_settings settings; /* its lists are this one's own */
@@ -73,9 +28,6 @@ struct impairment {
 
 /* Whether there is anything to do. */
 bool impairment_is_any(const struct impairment_settings *settings);
-
-/* Whether all shares are, times ascend, and quantiles do. */
-bool impairment_is_valid(const struct impairment_settings *settings);
 
 /* Copies the settings. NULL: out of memory. */
 struct impairment *impairment_create(const struct impairment_settings *settings, uint64_t delay_ns);

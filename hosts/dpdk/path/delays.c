@@ -61,10 +61,10 @@ delays_free(struct delays *d)
 }
 
 int
-delays_configure(struct delays *d, const struct group_delay *delay)
+delays_configure(struct delays *d, uint32_t lane, uint32_t group, const struct group_delay *delay)
 {
-	uint32_t out = path_of_group(d, true, delay->lane, delay->group);
-	uint32_t back = path_of_group(d, false, delay->lane, delay->group);
+	uint32_t out = path_of_group(d, true, lane, group);
+	uint32_t back = path_of_group(d, false, lane, group);
 	struct delay_settings there = {
 		.delay_ns = delay->forward_ns,
 		.jitter_ns = delay->jitter_ns,
@@ -80,7 +80,7 @@ delays_configure(struct delays *d, const struct group_delay *delay)
 	int error = delay_line_configure(&d->line, out, &there);
 
 	if (d->hold_ups != NULL)
-		hold_ups_configure_lane(d->hold_ups, delay->lane, delay->receivers_wait);
+		hold_ups_configure_lane(d->hold_ups, lane, delay->receivers_wait);
 	return error ? error : delay_line_configure(&d->line, back, &again);
 }
 

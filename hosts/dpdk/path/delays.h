@@ -25,24 +25,13 @@ struct delays {
 	uint64_t foreign; /* frames of another loop's lanes: a port has steered them wrongly */
 };
 
-/* The delays of one group of a lane, out and back. */
-struct group_delay {
-	uint32_t lane;
-	uint32_t group;
-	uint64_t forward_ns;
-	uint64_t reverse_ns;
-	uint64_t jitter_ns;  /* what either host takes to process a frame: up to so much */
-	uint32_t loss_ppb;   /* on the way out */
-	bool receivers_wait; /* they read at intervals */
-	uint64_t seed;
-};
-
 /* The hold-ups are somebody else's; NULL: nothing is given back. 0 or -ENOMEM. */
 int delays_init(struct delays *d, uint32_t n_lanes, struct hold_ups *hold_ups);
 void delays_free(struct delays *d);
 
 /* 0, or delay_line_configure()'s error. */
-int delays_configure(struct delays *d, const struct group_delay *delay);
+int delays_configure(struct delays *d, uint32_t lane, uint32_t group,
+		     const struct group_delay *delay);
 
 /* What one way of a group does besides, once its delays are configured: delay_line_impair(). */
 int delays_impair(struct delays *d, bool from_senders, uint32_t lane, uint32_t group,

@@ -130,7 +130,7 @@ program(struct rig *rig)
 	struct group_delay delay = {.forward_ns = DELAY_NS, .reverse_ns = DELAY_NS};
 
 	CHECK(traffic_manager_configure(&rig->bottleneck.tm, LANE, &config) == 0);
-	CHECK(delays_configure(&rig->bottleneck.delays, &delay) == 0);
+	CHECK(delays_configure(&rig->bottleneck.delays, LANE, 0, &delay) == 0);
 }
 
 static void

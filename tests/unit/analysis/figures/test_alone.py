@@ -9,9 +9,10 @@ import pytest
 from matplotlib.colors import to_hex
 from nashbed.analysis.figures.alone import (
     draw_decision_tree,
-    draw_heat_map,
     gain_of_setting,
+    heat_map_plot,
 )
+from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.text import NONE
 from nashbed.controlplane.contract.trial import Setting
@@ -41,8 +42,9 @@ def bbr_gains(setting: Setting, strategy: str, second: int) -> float:
 
 def test_gains_by_rate_base_rtt_and_buffer() -> None:
     measures = made(GRID, bbr_gains)
-    figure = draw_heat_map(measures, gain_of_setting, "gain (%)", signed=True)
-    assert figure is not None
+    plot = heat_map_plot(measures, gain_of_setting, "gain (%)", signed=True)
+    assert plot is not None
+    figure = draw(plot)
     shallow, deep, bar = figure.axes
     assert [shallow.get_title(), deep.get_title()] == ["buffer 100kB", "buffer 10MB"]
     # Rows are base RTTs from below, columns are rates.
@@ -60,7 +62,11 @@ def test_gains_by_rate_base_rtt_and_buffer() -> None:
     assert shallow.images[0].get_cmap().name == "RdBu_r"
     assert bar.get_ylabel() == "gain (%), n ≥ 1"
     assert shallow.get_ylabel() == "base RTT"
-    assert figure.get_supxlabel() == "rate (bit/s)"
+    assert shallow.get_xlabel() == "rate (bit/s)"
+    # Of the table the row is the series, the column x.
+    assert plot.table().splitlines()[1:3] == [
+        "buffer 100kB,10 ms,50M,50.0,,", "buffer 100kB,10 ms,1G,-50.0,,",
+    ]  # fmt: skip
 
 
 def test_a_cell_without_a_value_is_a_dash() -> None:
@@ -68,15 +74,17 @@ def test_a_cell_without_a_value_is_a_dash() -> None:
         missing = setting.label == measures.run.settings[0].label
         return None if missing else 20.0
 
-    figure = draw_heat_map(made(GRID, bbr_gains), value, "x", signed=True)
-    assert figure is not None
+    plot = heat_map_plot(made(GRID, bbr_gains), value, "x", signed=True)
+    assert plot is not None
+    assert plot.table().count("buffer 100kB") == 3
+    figure = draw(plot)
     assert texts(figure.axes[0]) == [NONE, "20", "20", "20"]
     assert np.isnan(np.asarray(figure.axes[0].images[0].get_array())[0, 0])
 
 
 def test_no_map_of_one_rate() -> None:
     one = {**GRID, "sweep": {**GRID["sweep"], "rate": ["50mbit"]}}
-    assert draw_heat_map(made(one, bbr_gains), gain_of_setting, "x", True) is None
+    assert heat_map_plot(made(one, bbr_gains), gain_of_setting, "x", True) is None
 
 
 def by_rate(setting: Setting, strategy: str, second: int) -> float:

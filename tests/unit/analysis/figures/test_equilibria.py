@@ -70,7 +70,7 @@ def test_where_the_lead_ends_with_its_interval() -> None:
     # The lead of BBR is 0.1 (best - k) Mbit/s, so it ends at `best` BBR flows.
     # Behind 9 no mix has flows of both, so 9.5 is where it never ends: no CUBIC flow.
     assert middle == pytest.approx([0, 3.5, 6.5], abs=0.1)
-    ends = [row[2:] for row in bars.rows()]
+    ends = [row[3:] for row in bars.rows()]
     for (low, high), each in zip(ends, equilibria_of_measures(measures), strict=True):
         assert each.ends is not None
         (interval,) = each.ends.intervals
@@ -110,7 +110,7 @@ def test_models_are_lines_and_mishra_a_band() -> None:
     assert model.synchronised_bbr is not None
     assert model.desynchronised_bbr is not None
     band = panel["Mishra 2022, synchronised to de-synchronised"]
-    assert [(low, high) for x, _, low, high in band.rows() if x == 5] == [
+    assert [(low, high) for _, x, _, low, high in band.rows() if x == 5] == [
         pytest.approx((10 - model.synchronised_bbr, 10 - model.desynchronised_bbr))
     ]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures.equilibrium_map import draw_equilibrium_map
+from nashbed.analysis.figures.drawing import draw
+from nashbed.analysis.figures.equilibrium_map import equilibrium_map_plot
 from nashbed.analysis.figures.style import share_colours
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -40,7 +41,8 @@ def measures(**changes: Any) -> RunMeasures:
 def drawn(run: RunMeasures):
     (settings,) = settings_by_discipline(run.run.settings)
     by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
-    return draw_equilibrium_map(run, settings, by_label)
+    plot = equilibrium_map_plot(run, settings, by_label)
+    return plot and draw(plot)
 
 
 def test_cells() -> None:
@@ -77,7 +79,9 @@ def test_where_nobody_can_be_told_from_an_equilibrium_any_mix_is_one() -> None:
     run = made({**SCENARIO, "sweep": SWEEP}, equal, factors=FACTORS)
     figure = drawn(run)
     assert figure is not None
-    assert texts(figure.axes[0]).count("any") == 2
+    (ax,) = figure.axes
+    assert texts(ax).count("any") == 2
+    assert [patch.get_hatch() for patch in ax.patches] == ["////"] * 2
 
 
 def test_of_several_strategies_there_is_none() -> None:

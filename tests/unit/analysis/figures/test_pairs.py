@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.pairs import (
     ASIDE,
-    draw_tournament,
     pair_equilibria_plot,
     pair_lines_plot,
+    tournament_plot,
 )
 from nashbed.analysis.figures.setting_figures import _pair_sketches
 from nashbed.analysis.figures.style import colour_of
@@ -50,12 +51,15 @@ def measures(**sweep: Any) -> RunMeasures:
 
 def test_matrix() -> None:
     (setting,) = equilibria_of_measures(measures())
-    figure = draw_tournament(setting.pairs)
-    assert figure is not None
-    (ax,) = figure.axes
+    plot = tournament_plot(setting.pairs)
+    assert plot is not None
+    (ax,) = draw(plot).axes
     assert [t.get_text() for t in ax.get_yticklabels()] == ["bbr", "cubic", "copa"]
     shares = np.ma.filled(ax.images[0].get_array(), -1)
-    assert shares == pytest.approx(np.array([[-1, 0.6, 1], [0.4, -1, 1], [0, 0, -1]]), abs=0.01)
+    # The last column is the mean over the others.
+    rows = [[-1, 0.6, 1, 0.8], [0.4, -1, 1, 0.7], [0, 0, -1, 0]]
+    assert shares == pytest.approx(np.array(rows), abs=0.01)
+    assert len(plot.table().splitlines()) == 1 + 9
     # Each cell has its share and, below it, the interval.
     assert texts(ax)[0] == "60%"
     low, high = map(int, texts(ax)[1].split(" to "))
@@ -65,7 +69,7 @@ def test_matrix() -> None:
 
 def test_a_matrix_needs_every_pair() -> None:
     (setting,) = equilibria_of_measures(measures())
-    assert draw_tournament(setting.pairs[:2]) is None
+    assert tournament_plot(setting.pairs[:2]) is None
 
 
 def test_each_pair_is_told_under_its_name_and_all_of_them_apart() -> None:

@@ -15,6 +15,7 @@ from nashbed.analysis.figures.plot import (
     Axis,
     Band,
     Bars,
+    Cells,
     Item,
     Line,
     Means,
@@ -55,6 +56,20 @@ def test_every_item_is_drawn_and_named_below() -> None:
         "line", "x (n = 1 to 3 trials)", "band", "bars", "rule", "only here",
     }  # fmt: skip
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_ylim()[0]) == ("x", "y", 0)
+
+
+def test_a_heat_map_in_print_has_room_for_its_cells_and_its_title() -> None:
+    """Columns of 0.35 inches each, below each other where beside each other they have less."""
+    title, columns = "so many words " * 5 + "again", [str(number) for number in range(6)]
+    cells = Cells(["r"], columns, np.array([[1.0, 2, 3, np.nan, 5, 6]]), bar="per cent")
+    plot = Plot([Panel([cells], title=title), Panel([cells])], columns=0, layout="columns")
+    assert plot.table().splitlines()[1] == f"{title},r,0,1.0,,"
+    assert len(plot.table().splitlines()) == 1 + 2 * 5
+    beside, below = draw(plot).axes, draw(plot, 84 / 25.4).axes
+    assert beside[0].get_position().y0 == beside[1].get_position().y0
+    assert below[0].get_position().x0 == below[1].get_position().x0
+    assert (beside[0].get_title().count("\n"), below[0].get_title().count("\n")) == (0, 2)
+    assert below[2].get_ylabel() == "per cent"
 
 
 def test_means_leave_out_what_is_not_known_and_have_bars_where_there_is_an_interval() -> None:

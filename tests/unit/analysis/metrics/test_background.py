@@ -10,7 +10,8 @@ import pytest
 from nashbed.analysis.align.data import Goodput, TrialData
 from nashbed.analysis.align.traffic import who_always_sends, whose_data_returns
 from nashbed.analysis.measures import TrialMeasures
-from nashbed.analysis.metrics.throughput import DRIFT, JAIN, PER_FLOW, SHARE
+from nashbed.analysis.metrics.fairness import JAIN
+from nashbed.analysis.metrics.throughput import DRIFT, PER_FLOW, SHARE
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.sealed_trial import SealedTrial

@@ -14,6 +14,7 @@ from nashbed.analysis.metrics import METRICS
 from nashbed.analysis.metrics.changes import (
     convergence_time,
     responses_of,
+    time_to_fairness,
     time_to_use_capacity,
 )
 from nashbed.analysis.metrics.starvation import starvation, starved_after_ns
@@ -86,6 +87,40 @@ def test_time_to_use_capacity_by_hand() -> None:
     # From 6 s: 170 of 200; from 7 s: 185 of 200.
     assert time_to_use_capacity(edges, used, could, (5 * S, 10 * S), 2 * S) == 2.0
     assert math.isnan(time_to_use_capacity(edges, used / 2, could, (5 * S, 10 * S), 2 * S))
+
+
+def test_time_to_fairness_by_hand() -> None:
+    # The second flow begins at 2 s. In windows of 2 s it has 3 of the first one's 20 from then on,
+    # 6 from 3 s and 10 from 4 s.
+    edges = np.arange(11) * S
+    rising = [0, 0, 1, 2, 4, 6, 8, 10, 10, 10]
+    received = np.array([[10] * 10, rising], dtype=np.float64)
+    assert time_to_fairness(edges, received, 2 * S, 2 * S) == 2.0
+    # A window of 1 s would say 3 s; one of 9 s does not fit.
+    assert time_to_fairness(edges, received, 2 * S, S) == 3.0
+    assert math.isnan(time_to_fairness(edges, received, 2 * S, 9 * S))
+    # A third flow that stays at 4 is never fair; nor are flows that all stand still.
+    third = np.vstack((received, np.full(10, 4.0)))
+    assert math.isnan(time_to_fairness(edges, third, 2 * S, 2 * S))
+    assert math.isnan(time_to_fairness(edges, np.zeros((2, 10)), 0, 2 * S))
+
+
+def test_time_to_fairness_of_a_trial() -> None:
+    """It counts from the last flow's first byte; flows without data to send are not held to it."""
+    # Base RTTs of 80 ms: windows of 2 s.
+    received = np.array([[10.0] * 10, [0, 0, 1, 2, 4, 6, 8, 10, 10, 10], [0, 1] + [0] * 8])
+    more = {
+        "goodput": Goodput(np.arange(1, 11) * S, received, S), "strategy": ("cubic", "bbr", "bbr"),
+        "group": np.array([0, 0, 0]), "base_rtt_ns": np.full(3, 80 * MS),
+        "always_sends": np.array([True, True, False]),
+    }  # fmt: skip
+    compute = METRICS["time_to_fairness"].compute
+    assert compute(stepped(**more)) == 2.0
+    with pytest.raises(NotMeasuredError, match="fewer than two flows"):
+        compute(stepped())
+    received[1] = 0.0
+    with pytest.raises(NotMeasuredError, match="one of them had nothing"):
+        compute(stepped(**more))
 
 
 STEP = PathChange(5 * S, "10 to 100 Mbit/s", 100_000_000, 10_000_000)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from nashbed.analysis.align.data import FlowSamples, Goodput
 from nashbed.analysis.align.totals import (
     BIN_COLUMNS,
     Link,
@@ -14,7 +15,14 @@ from nashbed.analysis.align.totals import (
     sum_bins,
     sum_postcards,
 )
+from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
+from nashbed.analysis.metrics.fairness import (
+    FAIRNESS,
+    jain_index,
+    least_by_largest,
+    product_fairness,
+)
 from nashbed.analysis.metrics.losses import (
     BY_REASON,
     LOSS,
@@ -37,10 +45,10 @@ from nashbed.analysis.metrics.rtt import peak_rtt, rtt_series
 from nashbed.analysis.metrics.statistics import estimate
 from nashbed.analysis.metrics.throughput import (
     drift,
-    jain_index,
     per_flow_throughput,
     shares,
 )
+from nashbed.analysis.metrics.tradeoff import gaussian_ellipse, power
 from nashbed.analysis.text import with_interval
 from nashbed.controlplane.contract.metrics import DISPLAY, METRIC_UNITS
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE
@@ -100,6 +108,66 @@ def test_jain_index() -> None:
     # One has all: 1 / n.
     assert jain_index(np.array([5.0, 0, 0, 0])) == pytest.approx(0.25)
     assert np.isnan(jain_index(np.zeros(3)))
+
+
+def test_product_fairness() -> None:
+    assert product_fairness(np.array([2.0, 2, 2])) == 1.0
+    # Mean 2: 1/2 x 3/2.
+    assert product_fairness(np.array([1.0, 3.0])) == pytest.approx(0.75)
+    # Mean 2 again: five such pairs are 0.75^5, and one flow without anything is enough for 0.
+    assert product_fairness(np.array([1.0, 3.0] * 5)) == pytest.approx(0.75**5)
+    assert product_fairness(np.array([5.0, 5, 0])) == 0.0
+    assert np.isnan(product_fairness(np.zeros(3)))
+
+
+def test_least_by_largest() -> None:
+    assert least_by_largest(np.array([3.0, 1, 4])) == 0.25
+    assert least_by_largest(np.array([5.0, 0])) == 0.0
+    assert np.isnan(least_by_largest(np.zeros(3)))
+
+
+def test_fairness_is_among_the_flows_of_the_mix() -> None:
+    """The golden queue with a sink that read 3000, 1000 and, of the background, 9000 B in 10 ms."""
+    totals = sum_postcards([GOLDEN], 3, LINK)
+    goodput = Goodput(np.array([10_000_000]), np.array([[3000.0], [1000.0], [9000.0]]), 10_000_000)
+    of = {"strategy": ("cubic", "bbr", "cubic"), "group": np.array([0, 0, 1]), "mixed_groups": 1,
+          "window_ns": (0, 10_000_000), "goodput": goodput, "queue": totals}  # fmt: skip
+    found = {metric.name: metric.compute(trial_of(**of)) for metric in FAIRNESS}
+    # Delays: (1 + 2.5)/2 = 1.75 ms and (1.8 + 1)/2 = 1.4 ms. 1000 B in 10 ms are 800 kbit/s.
+    assert found == pytest.approx(
+        {"jain_index": 0.8, "product_fairness": 0.75, "epsilon_fairness": 1 / 3,
+         "minimum_throughput": 800_000, "delay_fairness": 0.8}
+    )  # fmt: skip
+    with pytest.raises(NotMeasuredError, match="no flow of the mix has a per_flow_throughput"):
+        METRICS["epsilon_fairness"].compute(trial_of(**{**of, "mixed_groups": 0}))
+
+
+def test_power() -> None:
+    # A full link with a queue as long as the path; half a link with an empty queue.
+    assert power(10e6, 10e6, 0.08, 0.04) == 0.5
+    assert power(5e6, 10e6, 0.04, 0.04) == 0.5
+    # Of a trial: 9.084 of 12.112 Mbit/s are 3/4; RTTs of 80 and 160 ms, 3 base RTTs of 40 ms.
+    goodput = Goodput(np.array([10 * S]), np.array([[4_000_000.0], [7_355_000.0]]), 10 * S)
+    columns = {"t_ns": np.array([S, S]), "flow": np.array([0, 1]),
+               "srtt_us": np.array([80_000, 160_000])}  # fmt: skip
+    trial = trial_of(goodput=goodput, samples=FlowSamples(np.arange(3), columns))
+    assert METRICS["power"].compute(trial) == pytest.approx(0.25)
+
+
+def test_ellipse_by_hand() -> None:
+    # Corners of a rectangle about (3, 2): variances 4 and 1, no covariance.
+    ellipse = gaussian_ellipse(np.array([1.0, 5, 1, 5]), np.array([1.0, 1, 3, 3]))
+    assert ellipse is not None
+    assert ellipse.middle.tolist() == [3.0, 2.0]
+    assert np.abs(ellipse.axes) == pytest.approx(np.array([[2.0, 0], [0, 1.0]]))
+    x, y = ellipse.outline()
+    assert (x.min(), x.max(), y.min(), y.max()) == pytest.approx((1, 5, 1, 3), abs=1e-3)
+    assert (x[0], y[0]) == pytest.approx((x[-1], y[-1]))
+    # Points on y = x/2: a line of the length that sqrt(4 + 1) is to either side.
+    ellipse = gaussian_ellipse(np.array([1.0, 5, 1, 5]), np.array([1.0, 3, 1, 3]))
+    assert ellipse is not None
+    assert np.abs(ellipse.axes) == pytest.approx(np.array([[2.0, 1.0], [0, 0]]), abs=1e-7)
+    assert gaussian_ellipse(np.array([1.0, 5]), np.array([1.0, 3])) is None
 
 
 def test_loss_rate() -> None:

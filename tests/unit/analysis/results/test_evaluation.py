@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import nashbed as nb
 import numpy as np
 import pytest
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -101,7 +102,8 @@ def test_the_pages_say_the_same(tmp_path: Path) -> None:
     said = json.loads((tmp_path / "criteria.json").read_text())
     assert said["criteria"][0]["value"] == pytest.approx(10e6)
     assert said["criteria"][0]["less_reno"] == pytest.approx(-5e6)
-    markdown = (tmp_path / "evaluation.md").read_text()
+    markdown = nb.Evaluation(tmp_path, found).markdown
+    assert markdown.startswith("# ")
     assert "| 1 | One |" in markdown
     assert "| yes |" in markdown
     page = (tmp_path / "index.html").read_text()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from nashbed.analysis.figures.drawing import draw
 from nashbed.analysis.figures.memory import (
+    blame_plot,
     bursts_by_memory_plot,
-    draw_blame,
     memory_by_queue,
     memory_over_time_plot,
     memory_shares_plot,
@@ -166,13 +169,20 @@ def test_thresholds_of_other_policies(measures: RunMeasures) -> None:
 
 def test_blame_and_shares_are_drawn(sharing: RunSharing) -> None:
     trial = sharing.trials[0]
-    figure = draw_blame(trial)
-    assert figure is not None
-    ax = figure.axes[0]
+    plot = blame_plot(trial)
+    assert plot is not None
+    ax = draw(plot).axes[0]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["cubic in bulk", "bbr in voice"]
     among = trial.blame.among(trial.class_of, 2)
     shares = among / among.sum(axis=1, keepdims=True)
     assert texts(ax) == [f"{100 * v:.0f} %" for v in shares.ravel()]
+    # The table has each two flows; of each that lost, all together are 100 %.
+    of_flow: dict[str, float] = {}
+    for row in csv.DictReader(io.StringIO(plot.table())):
+        if row["series"]:
+            of_flow[row["series"]] = of_flow.get(row["series"], 0.0) + float(row["y"])
+    assert {"cubic in bulk, flow 1", "bbr in voice, flow 2"} <= set(of_flow)
+    assert list(of_flow.values()) == pytest.approx([100.0] * len(of_flow))
     (panel,) = panels(memory_shares_plot(sharing.mixes[:1]))
     assert points(panel["bulk (n = 2 trials)"]) == (
         [pytest.approx(100 * t.memory_shares[0]) for t in sharing.mixes[0].trials],

@@ -10,14 +10,16 @@ from pathlib import Path
 from nashbed.controlplane.contract.messages.lane import FILE, description
 from nashbed.controlplane.machine.paths import ROOT
 
+HELD = {"kind": "object", "type": "held"}
 DESCRIBED = {
     "structures": {
         "held": {"about": "In it.", "fields": [{"name": "on", "kind": "flag", "about": "Is on."}]},
         "out": {
             "about": "Around it.",
             "fields": [
-                {"name": "few", "kind": "list", "type": "held", "min": 2, "max": 8, "about": "A."},
-                {"name": "many", "kind": "list", "type": "held", "max": 9, "about": "B."},
+                {"name": "few", "kind": "list", "of": HELD, "min": 2, "max": 8, "about": "A."},
+                {"name": "many", "kind": "list", "of": {"kind": "number", "max": 5}, "max": 9,
+                 "about": "B."},
                 {"name": "held", "kind": "object", "type": "held", "about": "C."},
                 {"name": "kind", "kind": "choice", "choices": ["a", "b"], "about": "D."},
                 {"name": "small", "kind": "number", "max": 2**30, "optional": True, "about": "E."},
@@ -67,7 +69,7 @@ struct out {
   struct held few[8];
   size_t n_few;
   /* B. */
-  struct held *many;
+  uint32_t *many;
   size_t n_many;
   /* C. */
   struct held held;
@@ -78,10 +80,16 @@ struct out {
   /* F. */
   uint64_t large;
 };""")
+    assert (
+        """\
+static const struct json_field many_item = {.kind = &as_number, .bytes = sizeof(uint32_t), .max = \
+INT64_C(5)};"""
+        in tables
+    )
     assert tables.endswith("""\
 const struct json_field out_fields[] = {
-  JSON_LIST(struct out, "few", few, n_few, held_item, .min = INT64_C(2), .max = INT64_C(8)),
-  JSON_LIST(struct out, "many", many, n_many, held_item, .max = INT64_C(9), .allocate = true),
+  JSON_LIST(struct out, "few", few, n_few, few_item, .min = INT64_C(2), .max = INT64_C(8)),
+  JSON_LIST(struct out, "many", many, n_many, many_item, .max = INT64_C(9), .allocate = true),
   JSON_FIELD(struct out, "held", held, as_object, .fields = held_fields, .check = check_held),
   JSON_FIELD(struct out, "kind", kind, as_choice, .choices = kind_names),
   JSON_FIELD(struct out, "small", small, as_number, .max = INT64_C(1073741824), .optional = true),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.path_changes import Gilbert, Jitter
+from nashbed.controlplane.contract.path_changes import Gilbert, Impairment, Jitter
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import PLAIN_LANE
 from nashbed.controlplane.contract.testbed import Testbed
@@ -25,6 +25,11 @@ RTT = "base_rtt: 10ms"
 def with_path(keys: str) -> Scenario:
     """A group of base RTT 10 ms with more keys; trials of 400 ms."""
     return scenario_with(RTT, f"{RTT}, {keys}")
+
+
+def states(way: Impairment) -> list[tuple[int, int, int]]:
+    """Time, delay and loss of each change."""
+    return [(each.at_ns, each.delay_ns, each.loss_ppb) for each in way.changes or ()]
 
 
 @pytest.mark.parametrize(
@@ -86,12 +91,12 @@ def test_base_rtts_change_on_both_ways_and_losses_on_the_forward_path_alone(
     (delay,) = group_delays(scenario, setting, 1, losses=[(200 * MS, 5), (300 * MS, 0)])
     assert (delay.forward_ns, delay.reverse_ns, delay.loss_ppb) == (8 * MS, 2 * MS, 10**7)
     assert delay.is_scheduled
-    assert [tuple(change.values()) for change in delay.forward["changes"]] == [
+    assert states(delay.forward) == [
         (100 * MS, 28 * MS, 10**7),
         (200 * MS, 28 * MS, 5),
         (300 * MS, 5 * MS, 0),
     ]
-    assert [tuple(change.values()) for change in delay.back["changes"]] == [
+    assert states(delay.back) == [
         (100 * MS, 2 * MS, 0),
         (200 * MS, 2 * MS, 0),
         (300 * MS, 15 * MS, 0),
@@ -105,7 +110,7 @@ def test_the_random_loss_of_every_group_changes_with_the_bottleneck(testbed: Tes
     program = make_attempt(scenario, trial, 0, 0, Path("nowhere")).program()
     assert program.is_scheduled
     (forward,) = (delay.forward for delay in program.delays)
-    assert [tuple(change.values()) for change in forward["changes"]] == [(200 * MS, 5 * MS, 10**7)]
+    assert states(forward) == [(200 * MS, 5 * MS, 10**7)]
     with pytest.raises(ConfigError, match=r"0% to 50%, or an outage"):
         scenario_with("2bdp}", "2bdp, changes: [{at: 200ms, random_loss: 100%}]}")
 
@@ -117,14 +122,14 @@ def test_every_purpose_has_a_seed_of_its_own(testbed: Testbed) -> None:
     setting = plan_of(scenario, testbed).trials[0].setting
     (delay,) = group_delays(scenario, setting, 1)
     assert not delay.is_scheduled
-    parts = [*delay.forward.values(), *delay.back.values()]
-    assert len({part["seed"] for part in parts} | {delay.seed}) == 7
+    told = [*delay.forward.as_message().values(), *delay.back.as_message().values()]
+    assert len({part["seed"] for part in told} | {delay.seed}) == 7
 
 
 def test_a_path_of_constants_is_told_as_before(scenario: Scenario, testbed: Testbed) -> None:
     setting = plan_of(scenario, testbed).trials[0].setting
     (delay,) = group_delays(scenario, setting, 1)
-    assert (delay.forward, delay.back, setting.rtt_range_ns) == ({}, {}, None)
+    assert (delay.forward, delay.back, setting.rtt_range_ns) == (Impairment(), Impairment(), None)
     assert "rtt_range_ns" not in setting.model_dump()
 
 

@@ -261,7 +261,8 @@ def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
     lost = set()
     for trial in plan_of(scenario, testbed).trials:
         (delay,) = make_attempt(scenario, trial, 0, 0, Path("/nowhere")).program().delays
-        lost.add((trial.setting.label, delay.forward["changes"][0]["loss_ppb"]))
+        assert delay.forward.changes is not None
+        lost.add((trial.setting.label, delay.forward.changes[0].loss_ppb))
     assert lost == {
         ("changes.random_loss1pct-b2bdp", 10**7),
         ("changes.random_loss2pct-b2bdp", 2 * 10**7),
@@ -280,7 +281,7 @@ def test_any_key_of_the_paths_is_swept(testbed: Testbed) -> None:
     scenario = parse_scenario(text, "s.yaml").model
     found = {
         trial.setting.label: [
-            (delay.reverse_ns, max(delay.forward["jitter"]["points_ns"]))
+            (delay.reverse_ns, delay.forward.jitter and max(delay.forward.jitter.points_ns))
             for delay in make_attempt(scenario, trial, 0, 0, Path("/nowhere")).program().delays
         ]
         for trial in trials

@@ -53,7 +53,10 @@ def lane_program(flows: int = 3) -> LaneProgram:
     return LaneProgram(
         lane=2,
         bottleneck=Lane(rate_bps=10**8, limit=limit, overhead_bytes=24),
-        delays=(GroupDelay(1, 2, 3, 4), GroupDelay(5, 6, 0, 8, 9)),
+        delays=(
+            GroupDelay(forward_ns=1, reverse_ns=2),
+            GroupDelay(forward_ns=5, reverse_ns=6, seed=8, jitter_ns=9),
+        ),
         flows=tuple(
             FlowEntry(flow=10 + i, src="10.64.2.1", dst="10.65.2.1", sport=10000 + i, dport=5001)
             for i in range(flows)

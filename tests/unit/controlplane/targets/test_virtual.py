@@ -50,7 +50,10 @@ def lane_program(flows: int = 3, rate_bps: int = 10**8, limit_bytes: int = 10**6
     return LaneProgram(
         lane=0,
         bottleneck=Lane(rate_bps=rate_bps, limit=Limit(unit="bytes", value=limit_bytes)),
-        delays=(GroupDelay(20 * MS, 20 * MS, 0, 4), GroupDelay(5 * MS, 5 * MS, 0, 8)),
+        delays=(
+            GroupDelay(forward_ns=20 * MS, reverse_ns=20 * MS),
+            GroupDelay(forward_ns=5 * MS, reverse_ns=5 * MS),
+        ),
         flows=tuple(
             FlowEntry(flow=i, src="10.64.0.1", dst="10.65.0.1", sport=10000 + i, dport=5001)
             for i in range(flows)

@@ -44,7 +44,7 @@ capacity: {rate: 250mbit, lanes: 4}
 LANE = LaneProgram(
     lane=0,
     bottleneck=Lane(rate_bps=10**8, limit=Limit(unit="bytes", value=9000)),
-    delays=(GroupDelay(1, 2, 3, 4),),
+    delays=(GroupDelay(forward_ns=1, reverse_ns=2),),
     flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
 )
 MakeTarget = Callable[[FakeSwitch], SwitchWithHosts]
