@@ -44,5 +44,10 @@ class Metric:
 
     @property
     def possible(self) -> tuple[float, float]:
-        """Smallest and largest value that there can be: none is negative, no share above 1."""
-        return 0.0, 1.0 if self.unit == "1" else math.inf
+        """Smallest and largest value that there can be."""
+        return possible_values(self.unit)
+
+
+def possible_values(unit: str) -> tuple[float, float]:
+    """Smallest and largest value that a metric can have: none is negative, no share above 1."""
+    return 0.0, 1.0 if unit == "1" else math.inf

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from nashbed.controlplane.contract.bounds import AcceptanceBound, MetricReading
-from nashbed.controlplane.contract.metrics import DISPLAY
+from nashbed.controlplane.contract.metrics import DISPLAY, MODE_UNITS, TOLD_UNITS
 from nashbed.controlplane.contract.model import Number
 from nashbed.controlplane.contract.queues import Memory
 from nashbed.controlplane.contract.selection import SettingSelection
@@ -18,6 +18,7 @@ from nashbed.controlplane.contract.units import Duration, Rate, counted
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..metrics.mixes import rtt_order
+from ..metrics.modes import told_in_trial
 from ..nash.crossing_interval import CrossingInterval, mixes_between
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
@@ -133,7 +134,9 @@ def words(bound: MetricReading) -> str:
     said = WORDS.get(bound.metric, plain).format(
         strategy=whose, group=group, over=bound.over, by=bound.by, of=of
     )
-    return said + _place(bound)
+    mode = "" if bound.mode is None else f" in {bound.mode}"
+    after = "" if bound.after is None else f" after {bound.after}"
+    return said + mode + after + _place(bound)
 
 
 def _place(bound: MetricReading) -> str:
@@ -173,6 +176,13 @@ def values_of(cell: Cell, bound: MetricReading, where: Where) -> dict[int, float
     """Repetition of a mix -> the metric in it; empty where the mix has no such flow."""
     groups = [group.name for group in where.measures.run.scenario.flows]
     group = None if bound.group is None else groups.index(bound.group)
+    if bound.metric in MODE_UNITS | TOLD_UNITS:
+        chosen = ((each.trial, each.flow_mask(bound.strategy, group)) for each in cell.trials)
+        return {
+            trial.record.repetition: told_in_trial(bound, trial, flows)
+            for trial, flows in chosen
+            if flows.any()
+        }
     return {
         trial.trial.record.repetition: (
             trial.total_of if bound.metric in OF_ALL_FLOWS else trial.value

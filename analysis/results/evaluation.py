@@ -14,13 +14,14 @@ from typing import Any
 
 import polars as pl
 from nashbed.controlplane.contract.battery import Battery, BatteryReading, Criterion
-from nashbed.controlplane.contract.metrics import DISPLAY, METRIC_UNITS
+from nashbed.controlplane.contract.bounds import BOUNDED
+from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 
 from ..frame import PLAIN, Column, Frame
 from ..measures import RunMeasures
-from ..metrics import metric_named
+from ..metrics.metric import possible_values
 from ..metrics.statistics import Estimate, estimate
 from ..nash.sentence import answers
 from .bounds import Where, matches, values_of, words
@@ -154,7 +155,7 @@ class Evaluation:
     def _row(self, criterion: Criterion, reading: BatteryReading, where: Where) -> JsonObject:
         names = (self._control, *self._battery.references)
         by_name = {name: self._values(reading, name, where) for name in names}
-        possible = metric_named(reading.metric).possible
+        possible = possible_values(BOUNDED[reading.metric].unit)
         found = {name: estimate(list(by_name[name].values()), possible=possible) for name in names}
         note = _note(len(by_name[self._control]), where)
         row = _empty(criterion, note) | {
@@ -162,7 +163,7 @@ class Evaluation:
             "what": words(self._placed(reading, self._control)),
             "reading": words(reading),
             "better": reading.better,
-            "unit": METRIC_UNITS[reading.metric][1],
+            "unit": BOUNDED[reading.metric].unit,
             "value": found[self._control],
             "values": by_name[self._control],
             **_held(reading, list(by_name[self._control].values()), where),

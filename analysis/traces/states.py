@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from nashbed.controlplane.contract.metrics import BBR_MODES
 from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
 TCP_STATES = ("open", "disorder", "CWR", "recovery", "loss")
 """By `ca_state`."""
 BBR = "bbr"
-BBR_MODES = (
-    "Startup", "Drain", "ProbeBW down", "ProbeBW cruise", "ProbeBW refill", "ProbeBW up",
-    "ProbeRTT",
-)  # fmt: skip
-"""From mode 1 on, of the BBR versions in hosts/cc (hosts/cc/bbr/state.h)."""
 TELL_BBR_MODES = {BBR, "bbr2", "bbr3"}
 REDUCING = 2
 """The first of TCP's states in which the window is reduced."""

@@ -260,7 +260,9 @@ class _Asked:
         hosts = data.get("hosts", {})
         if self.name in NEED_ECN and self.name not in hosts.get("ecn", ()):
             data["hosts"] = hosts | {"ecn": [*hosts.get("ecn", ()), self.name]}
-        changes = {"trials": self.size.trials} | self.size.changes.get(scenario, {})
+        # Against references the difference of two controls is a mean over pairs of one seed.
+        paired = {"paired_seeds": True} if self.battery.references else {}
+        changes = paired | {"trials": self.size.trials} | self.size.changes.get(scenario, {})
         return read_scenario(parse_scenario(yaml_text(data), str(file)), changes)
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from .bounds import LimitedReading
 from .course import StrategyName
 from .errors import did_you_mean
-from .metrics import METRIC_UNITS
+from .metrics import METRIC_UNITS, MODE_UNITS, TOLD_UNITS
 from .model import ContractModel, Count, JsonAnswer, Name
 
 
@@ -24,7 +24,7 @@ class BatteryReading(LimitedReading):
 
     @model_validator(mode="after")
     def _check_metric(self) -> Self:
-        if self.metric not in METRIC_UNITS:
+        if self.metric not in METRIC_UNITS | MODE_UNITS | TOLD_UNITS:
             raise ValueError(
                 f"metric: {self.metric} is of a whole run; name one of trials or flows"
             )

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .course import StrategyName
 from .harm import HarmedMetric
-from .metrics import METRIC_UNITS, Scope
+from .metrics import BBR_MODES, METRIC_UNITS, MODE_UNITS, TOLD_UNITS, Scope
 from .model import Name
 from .selection import Count, SettingSelection
 from .units import Duration, Rate, Share, Size
@@ -47,13 +47,23 @@ BOUNDED: dict[str, Bounded] = {
     "equilibrium_count": Bounded("mixes", set()),
     "rtt_order": Bounded("1", {"strategy"}, ("strategy",)),
     "harm": Bounded("harm", {"of", "by"}, ("of", "by")),
+    **{
+        name: Bounded(unit, _BY_SCOPE["flow"] | {"mode", "after"}, ("mode",))
+        for name, unit in MODE_UNITS.items()
+    },
+    **{
+        name: Bounded(unit, _BY_SCOPE["flow"] | {"mode", "after"})
+        for name, unit in TOLD_UNITS.items()
+    },
 }
 """Metric -> its bounds: every metric of trials and flows, and what a run says beyond them."""
 
 if TYPE_CHECKING:
     BoundedMetric = str
+    Mode = str
 else:
     BoundedMetric = Literal[tuple(BOUNDED)]
+    Mode = Literal[BBR_MODES]
 
 
 class MetricReading(SettingSelection):
@@ -67,6 +77,8 @@ class MetricReading(SettingSelection):
         of: Of `harm`: the metric of the victim of `mixes: {harm_to: ...}`.
         by: Of `harm`: the strategy of the flows beside the victim.
         mix: Number of flows of each strategy listed; the other strategies have the rest.
+        mode: Of what a BBR of hosts/cc tells of itself: only while it is in this mode.
+        after: Only where it came from this one.
     """
 
     metric: BoundedMetric
@@ -76,16 +88,20 @@ class MetricReading(SettingSelection):
     of: HarmedMetric | None = None
     by: StrategyName | None = None
     mix: dict[StrategyName, Count] | None = None
+    mode: Mode | None = None
+    after: Mode | None = None
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
         bounded = BOUNDED[self.metric]
-        for key in ("strategy", "over", "group", "of", "by", "mix"):
+        for key in ("strategy", "over", "group", "of", "by", "mix", "mode", "after"):
             given = getattr(self, key) is not None
             if given and key not in bounded.takes:
                 raise ValueError(f"{key}: a bound on {self.metric} has none; remove it")
             if key in bounded.needs and not given:
                 raise ValueError(f"{key}: a bound on {self.metric} needs it; add it")
+        if self.after is not None and self.mode is None:
+            raise ValueError("after: a mode comes after it; write that `mode`, too")
         return self
 
 

@@ -53,3 +53,30 @@ METRIC_UNITS: dict[str, tuple[Scope, str]] = {
     name: declared for declared, names in _NAMES.items() for name in names.split()
 }
 """Metric -> its scope and its unit, as `analysis/metrics` declares them."""
+
+BBR_MODES = (
+    "Startup", "Drain", "ProbeBW down", "ProbeBW cruise", "ProbeBW refill", "ProbeBW up",
+    "ProbeRTT",
+)  # fmt: skip
+"""What the BBR versions of hosts/cc tell from mode 1 on (hosts/cc/bbr/state.h)."""
+
+MODE_UNITS: dict[str, str] = {
+    "mode_entries": "x",
+    "first_mode_entry": "s",
+    "longest_in_mode": "s",
+    "shortest_in_mode": "s",
+}
+"""What is read of the times that a control spends in a mode -> its unit."""
+
+TOLD_UNITS: dict[str, str] = {
+    f"{which}_{what}": unit
+    for what, unit in {
+        "pacing_gain": "x",
+        "cwnd_gain": "x",
+        "bandwidth_estimate": "bit/s",
+        "cwnd": "B",
+        "inflight": "B",
+    }.items()
+    for which in ("least", "most")
+}
+"""What is read of the samples of a control that tells its mode -> its unit."""

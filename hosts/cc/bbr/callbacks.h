@@ -40,7 +40,7 @@ CC_OP(void, bbr_init, struct sock *sk)
 	b->init_cwnd = max_t(u32, tp->snd_cwnd, BBR_MIN_CWND);
 	b->prior_cwnd = tp->prior_cwnd;
 	b->loss_round_end = tp->delivered + 1;
-	b->lost = tp->lost;
+	bbr_forget_losses(b, tp);
 	b->echo.rcv_nxt = cc_rcv_nxt(sk);
 	bbr_start_round(b, tp);
 	bbr_history_mark(&b->history, tp);
@@ -131,7 +131,7 @@ CC_OP(u32, bbr_undo_cwnd, struct sock *sk)
 	if (!b)
 		return cc_keep(tp->snd_cwnd);
 	bbr_watch_full_bw(b, 0);
-	b->loss_in_round = false;
+	bbr_forget_losses(b, tp);
 	b->bw_lo = max(b->bw_lo, b->undo_bw_lo);
 	b->inflight_lo = max(b->inflight_lo, b->undo_lo);
 	b->inflight_hi = max(b->inflight_hi, b->undo_hi);

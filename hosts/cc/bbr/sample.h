@@ -20,11 +20,20 @@ bbr_count_rounds(struct bbr *b, const struct tcp_sock *tp, const struct rate_sam
 	b->drain_rounds++;
 }
 
+/* What was marked lost until now, as at a timeout that no acknowledgement has answered yet, was not. */
+CC_INLINE void
+bbr_forget_losses(struct bbr *b, const struct tcp_sock *tp)
+{
+	b->loss_in_round = false;
+	b->lost = tp->lost;
+	b->lost_no_sooner = tp->lost;
+}
+
 CC_INLINE struct bbr_sample
 bbr_take_sample(struct bbr *b, const struct tcp_sock *tp, const struct rate_sample *rs)
 {
 	struct bbr_sample s = {};
-	u32 row;
+	u32 row, lost;
 
 	if (rs->interval_us > 0 && rs->delivered >= 0)
 		s.bw = cc_div((u64)rs->delivered * tp->mss_cache * USEC_PER_SEC, rs->interval_us);
@@ -35,7 +44,8 @@ bbr_take_sample(struct bbr *b, const struct tcp_sock *tp, const struct rate_samp
 	if (rs->prior_mstamp) {
 		row = bbr_history_find(&b->history, rs->prior_delivered);
 		s.inflight = b->history.sent[row].inflight;
-		s.lost = tp->lost - b->history.sent[row].lost;
+		lost = b->history.sent[row].lost;
+		s.lost = tp->lost - (cc_before(lost, b->lost_no_sooner) ? b->lost_no_sooner : lost);
 	}
 	return s;
 }
