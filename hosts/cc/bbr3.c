@@ -15,8 +15,8 @@
 #ifndef BBR_DRAIN_PACING
 #define BBR_DRAIN_PACING 128 /* 0.5 */
 #endif
-#define BBR_DOWN_PACING 230    /* 0.90 */
-#define BBR_UP_CWND 576	       /* 2.25 */
+#define BBR_DOWN_PACING 230 /* 0.90 */
+#define BBR_UP_CWND 576	    /* 2.25 */
 #define BBR_FULL_LOSS_COUNT 6
 #define BBR_SAVES_UP_ACKS true
 #define BBR_ECN_TOO_MUCH(marked, limit) ((marked) > (limit))

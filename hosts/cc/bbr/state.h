@@ -78,7 +78,7 @@ struct bbr {
 	u32 up_acked, up_rounds;
 	u32 extra[2], extra_rounds, extra_acked;
 	u32 prior_cwnd, init_cwnd, lost, loss_events;
-	u32 lost_no_sooner; /* tp->lost when a recovery last proved to be a mistake */
+	u32 lost_no_sooner;	       /* tp->lost when a recovery last proved to be a mistake */
 	u64 bw_hi;		       /* long-term bound of BBRv2, after marks */
 	u32 ecn_delivered, ecn_marked; /* tp->delivered, tp->delivered_ce when alpha was updated */
 	u32 ecn_alpha;		       /* share of marked segments, a moving average in 1/256 */
