@@ -254,6 +254,11 @@ class RunMeasures:
         ordered = sorted(measured, key=_mix_order)
         return [Cell(setting, state, tuple(measured[state])) for state in ordered]
 
+    @property
+    def all_cells(self) -> Iterator[Cell]:
+        """The mixes of every setting, in the run's order."""
+        return (cell for setting in self.run.settings for cell in self.cells(setting))
+
     def each_runs_alone(self, setting: Setting) -> bool:
         """Whether the mixes of a setting are three strategies or more, each only on its own."""
         flows = self.flows(setting)

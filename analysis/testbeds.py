@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import TrialRecord
 
 from .measures import Cell, RunMeasures, TrialMeasures
-from .metrics.statistics import EstimateAnswer, SampleComparison, adjusted, compare_samples
+from .metrics.statistics import Estimate, SampleComparison, adjusted, compare_samples
 from .state import state_text
 
 METRIC = "per_flow_throughput"
@@ -51,7 +51,7 @@ class TestbedComparison(ContractModel):
     strategy: str
     metric: str = METRIC
     testbeds: tuple[str, str]
-    means: tuple[EstimateAnswer, EstimateAnswer]
+    means: tuple[Estimate, Estimate]
     difference: float
     ci95: float | None
     p: float | None
@@ -162,12 +162,7 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
         by_testbed.setdefault(names[_key(record)], []).append(record)
     if len(by_testbed) < 2:
         return None
-    found = [
-        compared
-        for setting in measures.run.settings
-        for cell in measures.cells(setting)
-        for compared in _of_cell(measures, cell, names)
-    ]
+    found = [pair for cell in measures.all_cells for pair in _of_cell(measures, cell, names)]
     told = zip(found, adjusted([samples for _, samples in found]), strict=True)
     each = tuple(_comparison(measures, what, samples) for (what, _), samples in told)
     return Comparisons({name: tuple(by_testbed[name]) for name in sorted(by_testbed)}, each)

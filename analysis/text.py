@@ -39,13 +39,13 @@ def with_interval(estimate: Estimate | None) -> tuple[str, str]:
     mean = number(estimate.mean)
     if estimate.points:
         return mean, f"({', '.join(number(point) for point in estimate.points)})"
-    if estimate.half_width is None:
+    if estimate.ci95 is None:
         return mean, ""
     places = len(mean.partition(".")[2])
     smallest = 10.0**-places
-    if 0 < estimate.half_width < smallest / 2:
+    if 0 < estimate.ci95 < smallest / 2:
         return mean, f"± <{smallest:.{places}f}"
-    return mean, f"± {estimate.half_width:.{places}f}"
+    return mean, f"± {estimate.ci95:.{places}f}"
 
 
 def trials_text(counts: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from nashbed.controlplane.contract.model import ContractModel
 from pydantic import BeforeValidator
 
-from ..metrics.statistics import EstimateAnswer
+from ..metrics.statistics import Estimate
 from .k_verdict import KVerdict
 from .ledger import Ledger, LedgerEntry, PointsMoved
 from .of_run import MixReadings, RunCorrelation, mix_readings, mix_text
@@ -31,7 +31,7 @@ class MixReadingsAnswer(ContractModel):
     """
 
     mix: str
-    measured: dict[str, EstimateAnswer | None]
+    measured: dict[str, Estimate | None]
 
 
 class LedgerRow(ContractModel):
@@ -174,8 +174,7 @@ def correlation_answer(run: RunCorrelation) -> CorrelationAnswer:
 
 
 def _mix(run: RunCorrelation, mix: MixReadings) -> MixReadingsAnswer:
-    measured = {name: each.answer() if each else None for name, each in mix.readings.items()}
-    return MixReadingsAnswer(mix=mix_text(run, mix.state), measured=measured)
+    return MixReadingsAnswer(mix=mix_text(run, mix.state), measured=dict(mix.readings))
 
 
 def ledger_answer(ledger: Ledger, mix: str) -> LedgerAnswer:
@@ -211,7 +210,7 @@ def ledger_row(entry: LedgerEntry) -> LedgerRow:
         derived=one.derived,
         measured=entry.measured.mean,
         n=entry.measured.n,
-        ci95=entry.measured.half_width,
+        ci95=entry.measured.ci95,
         observations=entry.observations,
         p10=entry.spread[0],
         p90=entry.spread[1],

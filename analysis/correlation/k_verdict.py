@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from nashbed.controlplane.contract.model import ContractModel
 
-from ..metrics.statistics import EstimateAnswer, estimate
+from ..metrics.statistics import Estimate, estimate
 
 CHOICES = ("measured", "synchronised", "desynchronised")
 SMALLEST_SPREAD = 0.001
@@ -51,7 +51,7 @@ class KPrediction(ContractModel):
         return abs(self.predicted["synchronised"] - self.predicted["desynchronised"])
 
 
-class KGain(EstimateAnswer):
+class KGain(Estimate):
     """How much better the measured k predicts than a bound.
 
     Attributes:
@@ -74,7 +74,7 @@ class KVerdict(ContractModel):
     """
 
     text: str
-    errors: dict[str, EstimateAnswer]
+    errors: dict[str, Estimate]
     gains: dict[str, KGain]
     trials: tuple[KPrediction, ...]
 
@@ -105,7 +105,7 @@ def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
     )
 
 
-def _text(errors: Mapping[str, EstimateAnswer], gains: Mapping[str, KGain], trials: int) -> str:
+def _text(errors: Mapping[str, Estimate], gains: Mapping[str, KGain], trials: int) -> str:
     """The answer in one or two sentences."""
     off = ", ".join(f"{_points(errors[c])} with the {c} k" for c in CHOICES)
     verdicts = "; ".join(
@@ -127,10 +127,10 @@ def _by_mix(rows: Sequence[KPrediction], choice: str) -> list[float]:
     return [float(np.mean(values)) for values in errors.values()]
 
 
-def _known(values: list[float]) -> EstimateAnswer:
+def _known(values: list[float]) -> Estimate:
     mean = estimate(values)
     assert mean is not None
-    return mean.answer()
+    return mean
 
 
 def _gain(values: list[float]) -> KGain:
@@ -140,9 +140,9 @@ def _gain(values: list[float]) -> KGain:
     return KGain(**vars(gain), answer="better" if gain.mean > 0 else "worse")
 
 
-def _points(value: EstimateAnswer) -> str:
+def _points(value: Estimate) -> str:
     return f"{value.mean * 100:.1f} points{_interval(value)}"
 
 
-def _interval(value: EstimateAnswer) -> str:
+def _interval(value: Estimate) -> str:
     return "" if value.ci95 is None else f" ± {value.ci95 * 100:.1f}"

@@ -1,9 +1,11 @@
-"""Throughput of each CCA against the buffer, or against random loss."""
+"""Each CCA against the buffer, or against random loss: throughput; alone also delay and loss."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
@@ -17,9 +19,14 @@ from ..state import State, strategy_totals
 from .axes import FAIR_SHARE, axis_of, published, swept
 from .model_lines import curve_items, goodput_of_share, model_curves
 from .plot import Axis, Item, Panel, Plot, Rule, means
-from .style import DASHED, INK, colour_of, marker_of
+from .style import DASHED, INK, WIDE, colour_of, marker_of
 
 Points = list[tuple[float, Estimate]]
+BELOW = (
+    ("mean_queueing_delay", 1e3, Axis("queueing\ndelay (ms)", low=0, room=1.1)),
+    ("loss_rate", 100, Axis("lost (%)", low=0, room=1.1)),
+)
+"""What stands below the throughput of each CCA alone: metric, factor to the axis's unit, axis."""
 
 
 def mix_along_plot(measures: RunMeasures, line: SweepSeries, state: State) -> Plot | None:
@@ -38,12 +45,36 @@ def mix_along_plot(measures: RunMeasures, line: SweepSeries, state: State) -> Pl
 
 
 def alone_along_plot(measures: RunMeasures, line: SweepSeries) -> Plot | None:
-    """Each CCA alone: throughput of all flows; None if fewer than two settings have such mixes."""
+    """Each CCA alone: throughput of all flows, queueing delay and loss.
+
+    None if fewer than two settings have such mixes.
+    """
     axis = axis_of(measures, line)
     points = {
         f"{s} alone": (s, _totals(line, _pure(measures, s), s, axis)) for s in measures.strategies
     }
-    return _plot(measures, line, points, axis, None)
+    plot = _plot(measures, line, points, axis, None)
+    if plot is None:
+        return None
+    (top,) = plot.panels
+    panels = [
+        replace(top, x=replace(top.x, title=""), y=replace(top.y, room=1.1)),
+        *(Panel(list(_alone(measures, line, axis, metric, factor)), replace(top.x, title=""), y)
+          for metric, factor, y in BELOW),
+    ]  # fmt: skip
+    panels[-1] = replace(panels[-1], x=top.x)
+    return replace(plot, panels=panels, size=(WIDE, 5.2))
+
+
+def _alone(
+    measures: RunMeasures, line: SweepSeries, axis: str, metric: str, factor: float
+) -> Iterator[Item]:
+    """A metric of each CCA alone along a line."""
+    for strategy in measures.strategies:
+        cell_at = _pure(measures, strategy)
+        cells = ((place_of(s, axis), cell) for s in line.settings if (cell := cell_at(s)))
+        found = [(x, cell.estimate(metric)) for x, cell in cells]
+        yield means(found, factor=factor, **_look(strategy, measures))
 
 
 def _pure(measures: RunMeasures, strategy: str) -> Callable[[Setting], Cell | None]:
@@ -72,10 +103,8 @@ def _plot(
 ) -> Plot | None:
     if max((len(known) for _, known in points.values()), default=0) < 2:
         return None
-    names = measures.strategies
     items: list[Item] = [
-        means(known, f"{name} ({{n}} each)", factor=1e-6, color=colour_of(strategy, names),
-              marker=marker_of(strategy, names), capsize=2.5, zorder=4)
+        means(known, f"{name} ({{n}} each)", factor=1e-6, **_look(strategy, measures))
         for name, (strategy, known) in points.items()
     ]  # fmt: skip
     if state is not None:
@@ -84,6 +113,12 @@ def _plot(
     places = [x for _, known in points.values() for x, _ in known]
     panel = Panel(items, swept(axis, places), Axis("throughput (Mbit/s)", low=0))
     return Plot([panel])
+
+
+def _look(strategy: str, measures: RunMeasures) -> dict[str, Any]:
+    names = measures.strategies
+    return {"color": colour_of(strategy, names), "marker": marker_of(strategy, names),
+            "capsize": 2.5, "zorder": 4}  # fmt: skip
 
 
 def _models_and_fair_share(

@@ -32,7 +32,7 @@ def harm_plot(measures: RunMeasures, found: Sequence[Harm]) -> Plot | None:
         places = [metrics.index(each.metric) + aside for each in mine]
         items += _bars(mine, places, WIDTH / len(others), bar_of(by, measures.strategies))
     items.append(Rule(0.0, color=INK, linewidth=0.9, zorder=4))
-    ends = [each.harm.mean - (each.harm.half_width or 0.0) for each in found]
+    ends = [each.harm.mean - (each.harm.ci95 or 0.0) for each in found]
     x = Axis(ticks={place: _name(metric) for place, metric in enumerate(metrics)}, grid=False)
     y = Axis(f"harm to {found[0].victim}", 1.1 * max(LEAST, min(0.0, *ends)) - 0.02, 1.05)
     width = WIDE if len(metrics) * len(others) > 9 else NARROW
@@ -45,7 +45,7 @@ def _bars(
     """A bar for each metric, of the harm by one strategy."""
     by, own = mine[0].by, mine[0].by == mine[0].victim
     heights = [each.harm.mean for each in mine]
-    half = [each.harm.half_width or 0.0 for each in mine]
+    half = [each.harm.ci95 or 0.0 for each in mine]
     yield Bars(places, np.maximum(heights, LEAST), half if any(half) else None,
                f"{by} (its own kind)" if own else by, width=0.92 * width, **look,
                error_kw={"elinewidth": 1.0, "capsize": 2.0},

@@ -101,7 +101,7 @@ def means(
         look: Of the marks and bars.
     """
     known = [(x, e.scaled(factor)) for x, e in found if e is not None]
-    bars = [e.half_width or 0.0 for _, e in known]
+    bars = [e.ci95 or 0.0 for _, e in known]
     if label is not None and known:
         label = label.replace("{n}", trials_text([e.n for _, e in known]))
     return Means(

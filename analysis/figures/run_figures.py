@@ -108,8 +108,9 @@ def _line_sketches(
         )  # fmt: skip
     yield Sketch(
         f"{kind}_alone", "", f"Each alone against {axis}, {line.title}",
-        "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
-        "repetitions, if there are any.",
+        "When every flow runs the same congestion control: goodput of all flows, mean time of "
+        "packets in the queue, and packets lost. Bars: 95 % interval over repetitions, if there "
+        "are any.",
         lambda: alone_along_plot(measures, line), suffix=name,
     )  # fmt: skip
     yield Sketch(

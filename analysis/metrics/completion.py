@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
@@ -208,41 +209,52 @@ def _slowdowns(trial: TrialData) -> FloatArray:
     return found
 
 
+def _of_flow(trial: TrialData) -> FloatArray:
+    """The mean of each flow's transfers; NaN of a flow that has none."""
+    transfers = trial.need_transfers()
+    time_s = completion_time(transfers.arrival_ns, transfers.completed_ns)
+    count = np.bincount(transfers.flow, minlength=trial.flows)
+    with np.errstate(invalid="ignore"):
+        return np.bincount(transfers.flow, weights=time_s, minlength=trial.flows) / count
+
+
 def _unfinished(trial: TrialData) -> float:
     return float(np.isinf(completions_of(trial).time_s).mean())
 
 
 Values = Callable[[TrialData], FloatArray]
-_WHICH = (("", 0.0, ""), ("median", 0.5, "median"), ("p95", 0.95, "95th percentile"),
-          ("p99", 0.99, "99th percentile"))  # fmt: skip
+STATISTICS = (("", 0.0, "mean"), ("median", 0.5, "median"), ("p95", 0.95, "95th percentile"),
+              ("p99", 0.99, "99th percentile"))  # fmt: skip
+"""Prefix of a metric's name -> share that `statistic` takes, and its name."""
 
 
-def _summary(values: Values, share: float) -> Callable[[TrialData], float]:
-    def compute(trial: TrialData) -> float:
-        found = values(trial)
-        return percentile(found, share) if share else mean_of_completed(found)
+def statistic(values: FloatArray, share: float) -> float:
+    """A percentile as `percentile` has it; the mean of the finite ones at a share of 0."""
+    return percentile(values, share) if share else mean_of_completed(values)
 
-    return compute
+
+def _statistic_of(trial: TrialData, values: Values, share: float) -> float:
+    return statistic(values(trial), share)
 
 
 def _metrics(name: str, title: str, unit: str, meaning: str, values: Values) -> Sequence[Metric]:
     return [
         Metric(
             name=f"{prefix}_{name}" if prefix else name,
-            title=f"{title}, {words}" if words else f"Mean {title[0].lower()}{title[1:]}",
+            title=f"{title}, {words}" if share else f"Mean {title[0].lower()}{title[1:]}",
             unit=unit,
             scope="trial",
             definition=f"{meaning}; the {words} of all, where those that were not completed are "
             "the longest."
-            if words
+            if share
             else f"{meaning}; the mean of those that were completed.",
             source="Dukkipati, McKeown, CCR 2006"
             if unit == "s"
             else "Alizadeh et al., pFabric, SIGCOMM 2013",
-            compute=_summary(values, share),
+            compute=partial(_statistic_of, values=values, share=share),
             common=False,
         )
-        for prefix, share, words in _WHICH
+        for prefix, share, words in STATISTICS
     ]
 
 
@@ -262,6 +274,17 @@ SLOWDOWNS = _metrics(
     "slow start from 10 segments that doubles in each round until the pipe is full, and its bytes "
     "at the rate",
     _slowdowns,
+)
+OF_FLOW = Metric(
+    name="completion_time",
+    title="Time until a flow has sent its size",
+    unit="s",
+    scope="flow",
+    definition="Time from a flow's planned start, or a transfer's planned arrival, to its last "
+    "byte at the sink, whenever that was; the mean of a connection that carried several.",
+    source="Dukkipati, McKeown, CCR 2006",
+    compute=_of_flow,
+    common=False,
 )
 UNFINISHED = Metric(
     name="unfinished_transfers",

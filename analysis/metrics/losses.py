@@ -14,57 +14,66 @@ from ..errors import NotMeasuredError
 from .metric import Metric
 
 
-def loss_rate(dropped: NDArray[np.float64], arrived: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dropped by arrived packets of each flow (unit 1).
+def packet_rate(chosen: NDArray[np.float64], packets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dropped by arrived, or marked by departed packets of each flow (unit 1).
 
     Retransmissions are arrivals like any other; the delay line's random loss happens before
-    the queue and is not in it.
+    the queue and is not in it. DCTCP's alpha estimates the rate of marks (RFC 8257, section 3.3),
+    in bytes.
 
     Args:
-        dropped: Packets dropped, shape (F,).
-        arrived: Packets that arrived, dropped ones included, shape (F,).
+        chosen: Packets that were dropped, or left with CE set by the queue, shape (F,).
+        packets: Packets that arrived, dropped ones included, or that left, shape (F,).
 
     Returns:
-        Loss rates, shape (F,); NaN where nothing arrived.
+        Rates, shape (F,); NaN where there was no packet.
     """
-    result = np.full(len(arrived), np.nan)
-    np.divide(dropped, arrived, out=result, where=arrived > 0)
+    result = np.full(len(packets), np.nan)
+    np.divide(chosen, packets, out=result, where=packets > 0)
     return result
 
 
-def _loss_of_flows(trial: TrialData) -> NDArray[np.float64]:
+Packets = Callable[[TrialData], tuple[NDArray[np.float64], NDArray[np.float64]]]
+
+
+def _rates(name: str, title: str, what: str, of: str, packets: Packets) -> tuple[Metric, Metric]:
+    """A rate of packets of each flow, and of all together."""
+    return (
+        Metric(
+            name=f"per_flow_{name}",
+            title=f"{title} per flow",
+            unit="1",
+            scope="flow",
+            definition=f"The flow's packets {what}, of those that {of} in the window.",
+            source="nashbed",
+            compute=lambda trial: packet_rate(*packets(trial)),
+        ),
+        Metric(
+            name=name,
+            title=title,
+            unit="1",
+            scope="trial",
+            definition=f"Packets {what}, of all that {of} in the window.",
+            source="nashbed",
+            compute=lambda trial: float(
+                packet_rate(*(each.sum(keepdims=True) for each in packets(trial)))[0]
+            ),
+        ),
+    )
+
+
+def _dropped(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     queue = trial.need_queue()
-    return loss_rate(queue.dropped_packets, queue.arrived_packets)
+    return queue.dropped_packets, queue.arrived_packets
 
 
-def _loss_of_trial(trial: TrialData) -> float:
-    queue = trial.need_queue()
-    sums = queue.dropped_packets.sum(keepdims=True), queue.arrived_packets.sum(keepdims=True)
-    return float(loss_rate(*sums)[0])
-
-
-PER_FLOW_LOSS = Metric(
-    name="per_flow_loss_rate",
-    title="Loss rate per flow",
-    unit="1",
-    scope="flow",
-    definition="The flow's packets dropped by the queue, or by a policer in front of it, of those "
-    "that arrived in the window.",
-    source="nashbed",
-    compute=_loss_of_flows,
+PER_FLOW_LOSS, LOSS = _rates(
+    "loss_rate",
+    "Loss rate",
+    "dropped by the queue, or by a policer in front of it",
+    "arrived",
+    _dropped,
 )
-LOSS = Metric(
-    name="loss_rate",
-    title="Loss rate",
-    unit="1",
-    scope="trial",
-    definition="Packets dropped by the queue, or by a policer in front of it, of all that arrived "
-    "in the window.",
-    source="nashbed",
-    compute=_loss_of_trial,
-)
-
-
 REASON_WORDS = {
     "limit": "because the whole memory was full",
     "early": "by the decision of the queue's discipline",
@@ -89,7 +98,7 @@ def loss_rate_by_reason(
         Rates that add up to the loss rate, shape (R,); NaN where nothing arrived.
     """
     total = np.full(len(by_reason), arrived.sum())
-    return loss_rate(by_reason.sum(axis=1), total)
+    return packet_rate(by_reason.sum(axis=1), total)
 
 
 def _rate_of(reason: str) -> Callable[[TrialData], float]:
@@ -120,23 +129,6 @@ BY_REASON = tuple(
 )
 
 
-def mark_rate(marked: NDArray[np.float64], departed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Marked by departed packets of each flow (unit 1).
-
-    DCTCP's alpha estimates it (RFC 8257, section 3.3), in bytes.
-
-    Args:
-        marked: Packets that left with CE set by the queue, shape (F,).
-        departed: Packets that left, shape (F,).
-
-    Returns:
-        Mark rates, shape (F,); NaN where nothing left.
-    """
-    result = np.full(len(departed), np.nan)
-    np.divide(marked, departed, out=result, where=departed > 0)
-    return result
-
-
 def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     queue = trial.need_queue()
     if queue.marked_packets is None:
@@ -144,32 +136,8 @@ def _marked(trial: TrialData) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return queue.marked_packets, queue.departed_packets
 
 
-def _marks_of_flows(trial: TrialData) -> NDArray[np.float64]:
-    return mark_rate(*_marked(trial))
-
-
-def _marks_of_trial(trial: TrialData) -> float:
-    marked, departed = (each.sum(keepdims=True) for each in _marked(trial))
-    return float(mark_rate(marked, departed)[0])
-
-
-PER_FLOW_MARKS = Metric(
-    name="per_flow_mark_rate",
-    title="Mark rate per flow",
-    unit="1",
-    scope="flow",
-    definition="The flow's packets in which the queue set CE, of those that left in the window.",
-    source="nashbed",
-    compute=_marks_of_flows,
-)
-MARKS = Metric(
-    name="mark_rate",
-    title="Mark rate",
-    unit="1",
-    scope="trial",
-    definition="Packets in which the queue set CE, of all that left in the window.",
-    source="nashbed",
-    compute=_marks_of_trial,
+PER_FLOW_MARKS, MARKS = _rates(
+    "mark_rate", "Mark rate", "in which the queue set CE", "left", _marked
 )
 
 

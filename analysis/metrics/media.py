@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from ..align.data import FloatArray, IntArray, TrialData
-from .completion import mean_of_completed, percentile
+from .completion import STATISTICS, statistic
 from .metric import Metric
 
 
@@ -35,21 +36,13 @@ def _of_flows(trial: TrialData, of: Callable[[FloatArray], float]) -> FloatArray
     return result
 
 
-def _of_arrived(share: float) -> Callable[[FloatArray], float]:
-    def of(delays: FloatArray) -> float:
-        known = delays[np.isfinite(delays)]
-        return percentile(known, share) if share else mean_of_completed(known)
-
-    return of
+def _of_arrived(delays: FloatArray, share: float) -> float:
+    return statistic(delays[np.isfinite(delays)], share)
 
 
 def lost_share(delays: NDArray[np.float64]) -> float:
     """Datagrams that did not arrive, of all that were sent (unit 1)."""
     return float(np.isnan(delays).mean())
-
-
-_WHICH = (("", 0.0, "mean"), ("median", 0.5, "median"), ("p95", 0.95, "95th percentile"),
-          ("p99", 0.99, "99th percentile"))  # fmt: skip
 
 
 def _delay_metric(prefix: str, share: float, words: str) -> Metric:
@@ -61,12 +54,12 @@ def _delay_metric(prefix: str, share: float, words: str) -> Metric:
         definition="Time from a datagram's sending to its arrival, of the flow's datagrams that "
         f"were sent in the measured window and arrived: their {words}.",
         source="RFC 7679; RFC 8868, section 3.1",
-        compute=lambda trial: _of_flows(trial, _of_arrived(share)),
+        compute=lambda trial: _of_flows(trial, partial(_of_arrived, share=share)),
         common=False,
     )
 
 
-DELAYS = tuple(_delay_metric(*each) for each in _WHICH)
+DELAYS = tuple(_delay_metric(*each) for each in STATISTICS)
 LOST = Metric(
     name="datagram_loss_rate",
     title="Loss rate of media",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -337,30 +338,19 @@ TIME_MEAN_DELAY = Metric(
     source="nashbed",
     compute=_time_mean,
 )
-MEDIAN_DELAY = Metric(
-    name="median_queueing_delay",
-    title="Median queueing delay",
-    unit="s",
-    scope="trial",
-    definition="Sojourn time that half of the packets do not exceed (within 0.05 %).",
-    source="nashbed",
-    compute=lambda trial: _percentile(trial, 0.5),
-)
-P95_DELAY = Metric(
-    name="p95_queueing_delay",
-    title="95th percentile of the queueing delay",
-    unit="s",
-    scope="trial",
-    definition="Sojourn time that 95 % of the packets do not exceed (within 0.05 %).",
-    source="nashbed",
-    compute=lambda trial: _percentile(trial, 0.95),
-)
-P99_DELAY = Metric(
-    name="p99_queueing_delay",
-    title="99th percentile of the queueing delay",
-    unit="s",
-    scope="trial",
-    definition="Sojourn time that 99 % of the packets do not exceed (within 0.05 %).",
-    source="nashbed",
-    compute=lambda trial: _percentile(trial, 0.99),
+DELAY_PERCENTILES = tuple(
+    Metric(
+        name=f"{name}_queueing_delay",
+        title=f"{title} queueing delay",
+        unit="s",
+        scope="trial",
+        definition=f"Sojourn time that {packets} of the packets do not exceed (within 0.05 %).",
+        source="nashbed",
+        compute=partial(_percentile, share=share),
+    )
+    for name, title, packets, share in (
+        ("median", "Median", "half", 0.5),
+        ("p95", "95th percentile of the", "95 %", 0.95),
+        ("p99", "99th percentile of the", "99 %", 0.99),
+    )
 )

@@ -49,10 +49,13 @@ def rtt_series(
     return mean.reshape(flows, bins)
 
 
+def _samples(trial: TrialData) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
+    columns = trial.need_samples().columns
+    return columns["t_ns"], columns["flow"], columns["srtt_us"], trial.flows
+
+
 def _of_flows(trial: TrialData) -> NDArray[np.float64]:
-    samples = trial.need_samples()
-    t_ns, flow, srtt_us = (samples.columns[name] for name in ("t_ns", "flow", "srtt_us"))
-    return rtt_series(t_ns, flow, srtt_us, trial.flows, np.array(trial.window_ns))[:, 0]
+    return rtt_series(*_samples(trial), np.array(trial.window_ns))[:, 0]
 
 
 MEAN_RTT = Metric(
@@ -76,10 +79,7 @@ def peak_rtt(
     """Largest smoothed RTT of each flow in the window, in seconds.
 
     Args:
-        t_ns: Times of the samples, shape (n,).
-        flow: Flow of each sample, shape (n,).
-        srtt_us: The kernel's smoothed RTT in microseconds; 0 (none yet) is left out.
-        flows: Number of flows F.
+        t_ns: This and the next three are as `rtt_series` has them.
         window_ns: The window [from, to).
 
     Returns:
@@ -92,9 +92,7 @@ def peak_rtt(
 
 
 def _peak_of_flows(trial: TrialData) -> NDArray[np.float64]:
-    samples = trial.need_samples()
-    t_ns, flow, srtt_us = (samples.columns[name] for name in ("t_ns", "flow", "srtt_us"))
-    return peak_rtt(t_ns, flow, srtt_us, trial.flows, trial.window_ns)
+    return peak_rtt(*_samples(trial), trial.window_ns)
 
 
 PEAK_RTT = Metric(

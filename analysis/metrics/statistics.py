@@ -22,48 +22,28 @@ FEW = 4
 """Observations below which an interval that leaves the possible range gives way to them."""
 
 
-class EstimateAnswer(ContractModel):
-    """An estimate in JSON.
-
-    Attributes:
-        mean: The mean, in the metric's unit.
-        n: Number of observations (trials).
-        ci95: Half the width of the 95 % interval; null: there is none.
-        points: The observations where they stand in place of the interval; otherwise left out.
-    """
-
-    mean: float
-    n: int
-    ci95: float | None
-    points: tuple[float, ...] = Field((), exclude_if=lambda points: not points)
-
-
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(ContractModel):
     """A mean over repetitions.
 
     Attributes:
         mean: The mean, in the metric's unit.
         n: Number of observations (trials).
-        half_width: Half the width of the 95 % interval; None with one observation, and where
-            `points` stand in its place.
+        ci95: Half the width of the 95 % interval; null with one observation, and where `points`
+            stand in its place.
         points: The observations in rising order, where they say more than an interval: two or
-            three of which the interval would leave the possible range. Otherwise empty.
+            three of which the interval would leave the possible range. Otherwise left out.
     """
 
     mean: float
     n: int
-    half_width: float | None
-    points: tuple[float, ...] = ()
+    ci95: float | None
+    points: tuple[float, ...] = Field(default=(), exclude_if=lambda points: not points)
 
     def scaled(self, factor: float) -> Estimate:
         """This estimate in another unit."""
-        half = None if self.half_width is None else self.half_width * factor
-        return Estimate(self.mean * factor, self.n, half, tuple(p * factor for p in self.points))
-
-    def answer(self) -> EstimateAnswer:
-        """This estimate in JSON."""
-        return EstimateAnswer(mean=self.mean, n=self.n, ci95=self.half_width, points=self.points)
+        half = None if self.ci95 is None else self.ci95 * factor
+        points = tuple(p * factor for p in self.points)
+        return Estimate(mean=self.mean * factor, n=self.n, ci95=half, points=points)
 
 
 def estimate(
@@ -94,12 +74,12 @@ def estimate(
         return None
     mean = float(values.mean())
     if n == 1:
-        return Estimate(mean, 1, None)
+        return Estimate(mean=mean, n=1, ci95=None)
     half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(values.std(ddof=1)) / n**0.5
     inside = possible[0] <= mean - half and mean + half <= possible[1]
     if n == 2 or (half > 0 and n < FEW and not inside):
-        return Estimate(mean, n, None, tuple(sorted(values.tolist())))
-    return Estimate(mean, n, half)
+        return Estimate(mean=mean, n=n, ci95=None, points=tuple(sorted(values.tolist())))
+    return Estimate(mean=mean, n=n, ci95=half)
 
 
 class StandardError(NamedTuple):
@@ -198,8 +178,8 @@ class SampleComparison(ContractModel):
         differs: Whether the difference is more than chance, all comparisons considered.
     """
 
-    first: EstimateAnswer
-    second: EstimateAnswer
+    first: Estimate
+    second: Estimate
     difference: float
     ci95: float | None
     p: float | None
@@ -223,8 +203,8 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> SampleCo
         return None
     change = welch(first, second) or MeanDifference(other.mean - one.mean, None, None)
     return SampleComparison(
-        first=one.answer(),
-        second=other.answer(),
+        first=one,
+        second=other,
         difference=change.difference,
         ci95=change.half_width,
         p=change.p,

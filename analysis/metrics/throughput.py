@@ -143,13 +143,11 @@ def drift(
 ) -> float:
     """Mean rate in the second half of a window less that in the first, relative to the whole mean.
 
-    Bytes are taken as spread evenly over their interval.
+    Bytes are taken as spread evenly over their interval. Arguments are as `per_flow_throughput` has
+    them.
 
     Args:
-        t_ns: Ends of the intervals, increasing, shape (K,).
         interval_bytes: Bytes in each interval, shape (K,).
-        interval_ns: Length of the first interval; the others last from the end before.
-        window_ns: The window (from, to).
 
     Returns:
         The drift, unit 1, -2 to 2; 0 where nothing arrived.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
@@ -91,47 +92,20 @@ def _startup(segments: Segments, window_ns: tuple[int, int]) -> float:
     return float(segments.completed_ns[0] - segments.requested_ns[0]) / NS_PER_S
 
 
-BITRATE = Metric(
-    name="video_bitrate",
-    title="Bitrate of video",
-    unit="bit/s",
-    scope="flow",
-    definition="Mean bitrate of the segments that were asked for in the measured window and "
-    "arrived.",
-    source=SOURCE,
-    compute=lambda trial: _of_flows(trial, _bitrate),
-    common=False,
-)
-STALLED = Metric(
-    name="rebuffering_share",
-    title="Time in which the picture stood still",
-    unit="1",
-    scope="flow",
-    definition="Share of the measured window, from the first segment's arrival on, in which the "
-    "player's buffer was empty.",
-    source=SOURCE,
-    compute=lambda trial: _of_flows(trial, _stalled),
-    common=False,
-)
-SWITCHES = Metric(
-    name="bitrate_switches",
-    title="Changes of a video's bitrate",
-    unit="1/min",
-    scope="flow",
-    definition="How often a segment had another bitrate than the one before it, of the segments "
-    "that were asked for in the measured window, per minute of it.",
-    source=SOURCE,
-    compute=lambda trial: _of_flows(trial, _switches),
-    common=False,
-)
-STARTUP = Metric(
-    name="video_startup",
-    title="Time until a video begins",
-    unit="s",
-    scope="flow",
-    definition="Time from the request for the first segment until it was there, whenever that was.",
-    source=SOURCE,
-    compute=lambda trial: _of_flows(trial, _startup),
-    common=False,
-)
-VIDEO = (BITRATE, STALLED, SWITCHES, STARTUP)
+VIDEO = tuple(
+    Metric(name, title, unit, "flow", definition, SOURCE, partial(_of_flows, of=of), common=False)
+    for name, title, unit, definition, of in (
+        ("video_bitrate", "Bitrate of video", "bit/s",
+         "Mean bitrate of the segments that were asked for in the measured window and arrived.",
+         _bitrate),
+        ("rebuffering_share", "Time in which the picture stood still", "1",
+         "Share of the measured window, from the first segment's arrival on, in which the player's "
+         "buffer was empty.", _stalled),
+        ("bitrate_switches", "Changes of a video's bitrate", "1/min",
+         "How often a segment had another bitrate than the one before it, of the segments that "
+         "were asked for in the measured window, per minute of it.", _switches),
+        ("video_startup", "Time until a video begins", "s",
+         "Time from the request for the first segment until it was there, whenever that was.",
+         _startup),
+    )
+)  # fmt: skip

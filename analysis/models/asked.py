@@ -48,8 +48,8 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
         return problem
     if not setting.is_plain:
         return "its link changes in mid-trial, or has a policer, and models know neither"
-    if len(scenario.mixed) < len(scenario.flows):
-        return "it has flows that are no part of the mix"
+    if len(scenario.mixed) < len(scenario.flows) or any(group.ends for group in scenario.flows):
+        return "it has flows that end, or that are no part of the mix"
     if len(set(setting.base_rtt_ns)) > 1:
         return "its flows have several base RTTs"
     if setting.random_loss_ppb or (

@@ -7,8 +7,6 @@ reads such a table.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +25,7 @@ from ..nash.crossing_interval import CrossingInterval, open_ends
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..nash.utility import utility_text
 from .asked import problem_of_setting
-from .mix_files import PanelKey, cell_text, parsed_rows
+from .mix_files import PanelKey, csv_text, parsed_rows
 from .starts import CUBIC
 
 PUBLISHED_COLUMNS = (
@@ -305,18 +303,7 @@ def _equilibrium(cells: Mapping[str, str]) -> EquilibriumRow:
 
 def equilibria_csv(rows: Iterable[EquilibriumRow]) -> str:
     """The rows as CSV."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(v) for name, v in vars(row).items()} for row in rows)
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """As in files of mixes; yes and no in words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return cell_text(value)
+    return csv_text(COLUMNS, map(vars, rows))
 
 
 def merge_rows(tables: Iterable[Sequence[EquilibriumRow]]) -> tuple[EquilibriumRow, ...]:

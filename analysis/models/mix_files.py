@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -237,11 +237,7 @@ class MixTable:
 
     def text(self) -> str:
         """The table as CSV."""
-        out = io.StringIO()
-        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: cell_text(row[name]) for name in COLUMNS} for row in self.rows)
-        return out.getvalue()
+        return csv_text(COLUMNS, self.rows)
 
     def __repr__(self) -> str:
         """How much is in it."""
@@ -337,6 +333,17 @@ def _mean(cell: Cell, metric: str, strategy: str | None = None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def cell_text(value: Any) -> Any:
-    """Seven digits are more than any trial repeats; empty: not measured, or no limit."""
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV; an empty cell: not measured, or no limit."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell_text(row[name]) for name in columns} for row in rows)
+    return out.getvalue()
+
+
+def _cell_text(value: Any) -> Any:
+    """Yes and no in words; seven digits are more than any trial repeats."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.7g}" if isinstance(value, float) else value

@@ -19,13 +19,12 @@ from ..clock.of_run import RunTaps
 from ..correlation import RunCorrelation
 from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
-from ..measures import Cell, RunMeasures
-from ..metrics import METRICS, metric_named
+from ..measures import RunMeasures
+from ..metrics import metric_named
 from ..models.accuracy import ModelErrors
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
-from ..results.acceptance import AcceptanceResult
-from ..results.frames import ON_PAGE
+from ..results.frames import BOUNDS, MIXES, ON_PAGE
 from ..results.summary import RunSummary
 from ..sharing.of_run import RunSharing
 from ..state import mix_state, state_text
@@ -36,7 +35,6 @@ from ..text import (
     rate_text,
     shown,
     size_text,
-    with_interval,
 )
 from .correlation import correlation_context
 from .first_screen import first_screen, picture_of, setting_name
@@ -97,6 +95,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
     run = measures.run
     picture = picture_of(findings.summary, figures)
     others = [figure for figure in figures if figure is not picture]
+    mixes = MIXES.section(findings.summary)
     return {
         "title": run.scenario.title,
         "scenario": run.scenario.name,
@@ -112,15 +111,19 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "figures": _figures([f for f in others if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
-        "strategies": [_strategy(measures, name) for name in measures.strategies],
-        "settings": [_setting(findings, each, others) for each in findings.summary.equilibria],
+        "mixes": mixes | {"heads": MIXES.heads(findings.summary)},
+        "colours": {name: colour_of(name, measures.strategies) for name in measures.strategies},
+        "settings": [
+            _setting(findings, each, mixes["rows"], others) for each in findings.summary.equilibria
+        ],
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
         "traffic": [s for s in (f.section(findings.summary) for f in ON_PAGE) if s["rows"]],
         "sharing": sharing_context(measures, findings.sharing),
         "taps": taps_context(findings.taps),
         "testbeds": testbeds_context(findings.summary),
-        "acceptance": [_acceptance(result) for result in findings.summary.acceptance],
+        "acceptance": BOUNDS.section(findings.summary),
+        "met": sum(result.passed for result in findings.summary.acceptance),
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
         "disturbed": [_disturbed(trial) for trial in run.trials],
@@ -234,27 +237,22 @@ def _applied(measures: RunMeasures, setting: Setting) -> JsonObject:
     }
 
 
-def _strategy(measures: RunMeasures, name: str) -> JsonObject:
-    return {"name": name, "colour": colour_of(name, measures.strategies)}
-
-
 def _setting(
-    findings: Findings, equilibria: SettingEquilibria, figures: Sequence[DrawnFigure]
+    findings: Findings,
+    equilibria: SettingEquilibria,
+    mixes: Sequence[JsonObject],
+    figures: Sequence[DrawnFigure],
 ) -> JsonObject:
-    measures = findings.summary.measures
-    cells = measures.cells(equilibria.setting)
+    measures, label = findings.summary.measures, equilibria.setting.label
     return {
-        "label": equilibria.setting.label,
+        "label": label,
         "name": setting_name(measures, equilibria),
         "headline": _lead(equilibria),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
-        "over": equilibria.over,
-        "rows": [_row(measures, equilibria, cell) for cell in cells],
-        "probability": bool(equilibria.ends and equilibria.ends.probability),
-        "can_mark": any(cell.estimate("mark_rate") is not None for cell in cells),
+        "rows": [row for row in mixes if row["setting"] == label],
         "epsilon": f"{equilibria.epsilon:.0%}",
-        "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
-        "measured": any(cell.trials for cell in cells),
+        "figures": _figures([f for f in figures if f.setting == label]),
+        "measured": any(cell.trials for cell in measures.cells(equilibria.setting)),
     }
 
 
@@ -262,55 +260,6 @@ def _lead(equilibria: SettingEquilibria) -> str:
     """The equilibrium in a line; of pairs nothing, for they are in the headline."""
     headline = equilibria.headline()
     return "" if equilibria.table.pairs else replace(headline, notes=()).line()
-
-
-def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> JsonObject:
-    verdict = equilibria.verdict(cell.state)
-    gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
-    chance = equilibria.probability(cell.state)
-    return {
-        "mix": equilibria.text(cell.state),
-        "n": len(cell.trials),
-        "unsettled": cell.unsettled,
-        "throughput": [_throughput(measures, cell, s) for s in measures.strategies],
-        "delay": _shown(cell, "mean_queueing_delay"),
-        "p95": _shown(cell, "p95_queueing_delay"),
-        "utilisation": _percent(cell, "utilisation"),
-        "jain": _shown(cell, "jain_index"),
-        "loss": _percent(cell, "loss_rate"),
-        "marks": [_percent(cell, "per_flow_mark_rate", s) for s in measures.strategies],
-        "retransmits": _percent(cell, "retransmit_share"),
-        "equilibrium": verdict.equilibrium,
-        "epsilon": verdict.epsilon_equilibrium,
-        "gain": NONE if gain is None else f"{gain:.0%}",
-        "probability": NONE if chance is None else f"{chance:.0%}",
-    }
-
-
-def _throughput(measures: RunMeasures, cell: Cell, strategy: str) -> tuple[str, str]:
-    """Per-flow throughput; with several groups that of each group beside the mean."""
-    mean, interval = _shown(cell, "per_flow_throughput", strategy)
-    index, names = measures.strategies.index(strategy), measures.group_names
-    having = [g for g in range(len(names)) if cell.state[g][index]]
-    if len(names) == 1 or not having:
-        return mean, interval
-    each = (_shown(cell, "per_flow_throughput", strategy, g)[0] for g in having)
-    by_group = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
-    return mean, f"{interval} ({by_group})".strip()
-
-
-def _shown(
-    cell: Cell, metric: str, strategy: str | None = None, group: int | None = None
-) -> tuple[str, str]:
-    estimate = cell.estimate(metric, strategy, group)
-    return with_interval(
-        None if estimate is None else estimate.scaled(shown(1, METRICS[metric].unit))
-    )
-
-
-def _percent(cell: Cell, metric: str, strategy: str | None = None) -> tuple[str, str]:
-    estimate = cell.estimate(metric, strategy)
-    return with_interval(None if estimate is None else estimate.scaled(100))
 
 
 def _figures(figures: Sequence[DrawnFigure]) -> list[JsonObject]:
@@ -335,19 +284,6 @@ def figure_context(figure: DrawnFigure, caption: str) -> JsonObject:
         "title": figure.title,
         "caption": caption,
         "data": "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii"),
-    }
-
-
-def _acceptance(result: AcceptanceResult) -> JsonObject:
-    return {
-        "description": result.description,
-        "setting": result.setting,
-        "value": NONE if result.value is None else f"{number(result.value)} {result.unit}".rstrip(),
-        "range": result.allowed,
-        "passed": result.passed,
-        "verdict": result.verdict,
-        "spans": " or ".join(f"{s.low:g} to {s.high:g}" for s in result.spans if s.low < s.high),
-        "detail": result.detail,
     }
 
 

@@ -20,8 +20,11 @@ def correlation_context(run: RunCorrelation) -> JsonObject | None:
         return None
     return {
         "k": run.k.text if run.k is not None else "",
-        "columns": [_heading(title, unit) for title, unit, _ in READINGS.values()],
-        "mixes": mixes,
+        "mixes": {
+            "words": ["Setting", "Mix"],
+            "columns": [_heading(title, unit) for title, unit, _ in READINGS.values()],
+            "rows": mixes,
+        },
         "ledgers": _ledgers(run),
     }
 
@@ -92,16 +95,15 @@ def _mixes(run: RunCorrelation) -> list[JsonObject]:
         for mix in mix_readings(run, setting):
             if not any(mix.readings.values()):
                 continue
-            text = mix_text(run, mix.state)
-            cells = [_cell(mix, name, unit) for name, (_, unit, _) in READINGS.items()]
-            rows.append({"setting": setting.label, "mix": text, "cells": cells})
+            values = [_cell(mix, name, unit) for name, (_, unit, _) in READINGS.items()]
+            words = [mix_text(run, mix.state)]
+            rows.append({"setting": setting.label, "words": words, "values": values})
     return rows
 
 
-def _cell(mix: MixReadings, name: str, unit: str) -> JsonObject:
+def _cell(mix: MixReadings, name: str, unit: str) -> tuple[str, str]:
     estimate: Estimate | None = mix.readings[name]
-    mean, interval = with_interval(None if estimate is None else estimate.scaled(shown(1, unit)))
-    return {"mean": mean, "interval": interval}
+    return with_interval(estimate and estimate.scaled(shown(1, unit)))
 
 
 def sentence_case(text: str) -> str:

@@ -66,7 +66,7 @@ def write_pages(
 
 def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:
     """The evaluation as Markdown."""
-    columns = [column for column in frame.columns if column.title]
+    columns = [column for column in frame.columns_of(evaluated) if column.title]
     lines = [
         f"# {evaluated.control}: {evaluated.battery.title}", "",
         f"Battery {evaluated.battery.name} ({evaluated.battery.source}), size {evaluated.size}. "
@@ -101,7 +101,7 @@ def _cell(column: Column, row: JsonObject) -> tuple[str, str]:
 
 def _context(evaluated: Evaluated, frame: Frame[Evaluated]) -> JsonObject:
     names = (evaluated.control, *evaluated.battery.references)
-    columns = [c for c in frame.columns if c.title and c.shown is not None]
+    columns = [c for c in frame.columns_of(evaluated) if c.title and c.shown is not None]
     criteria: list[JsonObject] = []
     for row in frame.rows(evaluated):
         key = (row["section"], row["name"])
@@ -139,7 +139,7 @@ def _context(evaluated: Evaluated, frame: Frame[Evaluated]) -> JsonObject:
 def _marks(names: Sequence[str], found: Iterable[Estimate | None]) -> list[JsonObject]:
     """Each control on one scale from 0, or from the least, to the most of them, in pixels."""
     known = [(name, each) for name, each in zip(names, found, strict=True) if each is not None]
-    reach = [(each.mean - (each.half_width or 0), each.mean + (each.half_width or 0))
+    reach = [(each.mean - (each.ci95 or 0), each.mean + (each.ci95 or 0))
              for _, each in known]  # fmt: skip
     if not reach:
         return []

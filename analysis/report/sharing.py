@@ -5,10 +5,9 @@ from __future__ import annotations
 from nashbed.controlplane.contract.model import JsonObject
 
 from ..measures import RunMeasures
-from ..metrics.statistics import Estimate
 from ..sharing.of_run import READINGS, MixSharing, RunSharing
 from ..state import state_text
-from ..text import NONE, number, with_interval
+from ..text import number, with_interval
 
 
 def sharing_context(measures: RunMeasures, run: RunSharing) -> JsonObject | None:
@@ -20,8 +19,11 @@ def sharing_context(measures: RunMeasures, run: RunSharing) -> JsonObject | None
     columns = [name for name in READINGS if any(_has(mix, name) for mix in several)]
     return {
         "blame": blame,
-        "columns": [f"{READINGS[name][0]} ({READINGS[name][1]})" for name in columns],
-        "queues": [row for mix in several for row in _queues(measures, mix, columns)],
+        "queues": {
+            "words": ["Setting", "Mix", "Queue"],
+            "columns": [f"{READINGS[name][0]} ({READINGS[name][1]})" for name in columns],
+            "rows": [row for mix in several for row in _queues(measures, mix, columns)],
+        },
         "unexplained": sum(trial.blame.unexplained for trial in run.trials),
     }
 
@@ -62,15 +64,12 @@ def _blame(measures: RunMeasures, mix: MixSharing) -> JsonObject:
 
 
 def _queues(measures: RunMeasures, mix: MixSharing, columns: list[str]) -> list[JsonObject]:
+    named = _named(measures, mix)
     return [
         {
-            **_named(measures, mix),
-            "queue": name,
-            "values": [_value(mix.reading(column, queue)) for column in columns],
+            "setting": named["setting"],
+            "words": [named["mix"], name],
+            "values": [with_interval(mix.reading(column, queue)) for column in columns],
         }
         for queue, name in enumerate(mix.queues)
     ]
-
-
-def _value(estimate: Estimate | None) -> tuple[str, str]:
-    return (NONE, "") if estimate is None else with_interval(estimate)

@@ -8,7 +8,7 @@ from nashbed.controlplane.contract.manifest import TestbedFacts
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.trial import BELIEVED, TrialRecord
 
-from ..metrics.statistics import Estimate, EstimateAnswer
+from ..metrics.statistics import Estimate
 from ..results.summary import RunSummary
 from ..testbeds import TestbedComparison
 from ..text import NONE, number, with_interval
@@ -82,6 +82,6 @@ def _row(each: TestbedComparison) -> JsonObject:
     }
 
 
-def _mean(mean: EstimateAnswer) -> JsonObject:
-    text, interval = with_interval(Estimate(mean.mean, mean.n, mean.ci95).scaled(MBIT))
+def _mean(mean: Estimate) -> JsonObject:
+    text, interval = with_interval(mean.scaled(MBIT))
     return {"mean": text, "interval": interval, "n": mean.n}

@@ -49,6 +49,12 @@ class AcceptanceResult(ContractModel):
     spans: tuple[Span, ...]
     detail: str
 
+    @property
+    def open_to(self) -> str:
+        """The spans that are wider than a point, in words; empty: there is none."""
+        wide = " or ".join(f"{s.low:g} to {s.high:g}" for s in self.spans if s.low < s.high)
+        return wide and f"95 %: {wide}"
+
 
 def check_measures(
     measures: RunMeasures, equilibria: Sequence[SettingEquilibria]

@@ -47,12 +47,7 @@ class Response:
 
 def responses_of_run(measures: RunMeasures) -> list[Response]:
     """Every change of every mix, in their order; empty where no path changes."""
-    return [
-        row
-        for setting in measures.run.settings
-        for cell in measures.cells(setting)
-        for row in _of_cell(measures, cell)
-    ]
+    return [row for cell in measures.all_cells for row in _of_cell(measures, cell)]
 
 
 def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[Response]:

@@ -264,10 +264,10 @@ def paired(own: Mapping[Any, float], other: Mapping[Any, float]) -> Estimate | N
 
 def is_worse(difference: Estimate | None, better: str | None) -> bool:
     """Whether a difference to a reference surely is one for the worse."""
-    if difference is None or difference.half_width is None or better is None:
+    if difference is None or difference.ci95 is None or better is None:
         return False
     for_the_worse = -difference.mean if better == "more" else difference.mean
-    return for_the_worse > difference.half_width
+    return for_the_worse > difference.ci95
 
 
 def _empty(criterion: Criterion, note: str) -> JsonObject:
@@ -284,18 +284,19 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
     references, limited = evaluated.battery.references, evaluated.battery.limited
     compared = (
         *(Column(name, f"mean of {name} in its place", name, "unit",
-                 parts={"half_width": f"{name}_ci95"}) for name in references),
+                 parts={"ci95": f"{name}_ci95"}) for name in references),
         *(Column(f"less_{name}", f"mean difference to {name}, by repetition", f"Less {name}",
-                 "unit", parts={"half_width": f"less_{name}_ci95"}) for name in references),
+                 "unit", parts={"ci95": f"less_{name}_ci95"}) for name in references),
         Column("twice", "whether it is worse than every reference, by the 95 % intervals of the "
-               "differences", "Look twice", form=lambda twice: "yes" if twice else ""),
+               "differences", "Look twice", kind=pl.Boolean,
+               form=lambda twice: "yes" if twice else ""),
     )  # fmt: skip
     held = (
         Column("least", "of the trials", "Least", "unit"),
         Column("most", "of the trials", "Most", "unit"),
         Column("low", "smallest value that a trial may have", "At least", "unit"),
         Column("high", "largest value that a trial may have", "At most", "unit"),
-        Column("within", "number of trials within the limits", "Within", PLAIN),
+        Column("within", "number of trials within the limits", "Within", PLAIN, kind=pl.Int64),
         Column("verdict", "`met`, `missed`, or `undecided` as trials are missing", "Verdict"),
     )
     return Frame(
@@ -314,7 +315,7 @@ def rows_frame(evaluated: Evaluated) -> Frame[Evaluated]:
             Column("better", "whether `more` or `less` of it is better"),
             Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
             Column("value", "mean of the control", evaluated.control, "unit",
-                   parts={"n": "n", "half_width": "ci95"}),
+                   parts={"n": "n", "ci95": "ci95"}),
             *(compared if references else ()),
             *(held if limited else ()),
             Column("note", "why it was not measured, or what to know", "Note"),

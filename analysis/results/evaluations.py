@@ -140,7 +140,7 @@ CHANGES = Frame[EvaluationChanges](
         Column("first", "mean in the first evaluation", "First", "unit"),
         Column("second", "mean in the second", "Second", "unit"),
         Column("difference", "mean difference, second minus first, by repetition", "Difference",
-               "unit", parts={"n": "n", "half_width": "ci95"}),
+               "unit", parts={"n": "n", "ci95": "ci95"}),
     ),
     lambda changes: changes.rows,
     note="Differences are means over pairs of trials of the same seed. A row has changed if its "
@@ -176,7 +176,7 @@ class ControlsTable:
                 Column("reading", "what is read; `it` is the control", "Read"),
                 Column("unit", "unit of the numbers", "Unit", form=lambda unit: DISPLAY[unit][1]),
                 *(Column(name, f"mean of {name}", name, "unit",
-                         parts={"n": f"{name}_n", "half_width": f"{name}_ci95"})
+                         parts={"n": f"{name}_n", "ci95": f"{name}_ci95"})
                   for name in self.controls),
                 *(Column(f"{name}_is", "`worse` or `better` than every reference, beyond the 95 % "
                          "intervals of the differences") for name in self.controls),
@@ -236,5 +236,7 @@ def _fill(made: JsonObject, row: JsonObject, control: str, references: Sequence[
         made[f"{control}_is"] = changes.pop() if len(changes) == 1 else ""
 
 
-def _estimate(row: JsonObject, mean: str, half_width: str) -> Estimate | None:
-    return None if row[mean] is None else Estimate(row[mean], row["n"] or 0, row[half_width])
+def _estimate(row: JsonObject, mean: str, ci95: str) -> Estimate | None:
+    if row[mean] is None:
+        return None
+    return Estimate(mean=row[mean], n=row["n"] or 0, ci95=row[ci95])

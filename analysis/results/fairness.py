@@ -87,5 +87,5 @@ def _throughput(cell: Cell | None, strategy: str) -> Estimate | None:
 
 
 def _text(found: Estimate, scale: float) -> str:
-    half = "" if found.half_width is None else f" ± {found.half_width * scale:.1f}"
+    half = "" if found.ci95 is None else f" ± {found.ci95 * scale:.1f}"
     return f"{found.mean * scale:.1f}{half}"

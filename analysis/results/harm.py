@@ -68,10 +68,10 @@ class Harm:
 
 def compared(found: Estimate, other: Estimate) -> Verdict | None:
     """Whether one mean is more than another; None where there is no interval to tell by."""
-    if found.half_width is None or other.half_width is None:
+    if found.ci95 is None or other.ci95 is None:
         return None
     apart = found.mean - other.mean
-    if abs(apart) <= found.half_width + other.half_width:
+    if abs(apart) <= found.ci95 + other.ci95:
         return "as much"
     return "more" if apart > 0 else "less"
 

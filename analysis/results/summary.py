@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from nashbed.controlplane.contract.metrics import METRIC_UNITS
 from nashbed.controlplane.contract.model import ContractModel
 from pydantic import Field
 
 from ..measures import Cell, RunMeasures, measure_run
-from ..metrics.statistics import Estimate, EstimateAnswer
+from ..metrics.statistics import Estimate
 from ..nash.equilibria import Answer
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
@@ -31,7 +33,7 @@ class GroupRow(ContractModel):
 
     group: str
     counts: dict[str, int]
-    per_flow_throughput: dict[str, EstimateAnswer | None]
+    per_flow_throughput: dict[str, Estimate | None]
 
 
 class SummaryRow(ContractModel):
@@ -84,21 +86,27 @@ class SummaryRow(ContractModel):
     trials_invalid: int
     trials_unsettled: int
     trials_marked: int
-    per_flow_throughput: dict[str, EstimateAnswer | None]
-    queue_occupancy: dict[str, EstimateAnswer | None]
-    mean_queueing_delay: EstimateAnswer | None
-    p95_queueing_delay: EstimateAnswer | None
-    utilisation: EstimateAnswer | None
-    jain_index: EstimateAnswer | None
-    loss_rate: EstimateAnswer | None
-    mark_rate: EstimateAnswer | None = Field(None, exclude_if=lambda rate: rate is None)
-    retransmit_share: EstimateAnswer | None
-    throughput_drift: EstimateAnswer | None
+    per_flow_throughput: dict[str, Estimate | None]
+    queue_occupancy: dict[str, Estimate | None]
+    mean_queueing_delay: Estimate | None
+    p95_queueing_delay: Estimate | None
+    utilisation: Estimate | None
+    jain_index: Estimate | None
+    loss_rate: Estimate | None
+    mark_rate: Estimate | None = Field(None, exclude_if=lambda rate: rate is None)
+    retransmit_share: Estimate | None
+    throughput_drift: Estimate | None
     groups: tuple[GroupRow, ...] = Field((), exclude_if=lambda groups: not groups)
     equilibrium: bool | None
     epsilon_equilibrium: bool | None
     gain_of_fair_share: float | None
     probability: float | None
+
+
+OF_TRIALS = tuple(
+    name for name in SummaryRow.model_fields if METRIC_UNITS.get(name, ("flow",))[0] == "trial"
+)
+"""Its means that are not of single flows."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +164,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
     setting, names = equilibria.setting, measures.strategies
     verdict = equilibria.verdict(cell.state)
     groups = range(len(measures.group_names)) if len(measures.group_names) > 1 else ()
+    means: dict[str, Any] = {name: cell.estimate(name) for name in OF_TRIALS}
     return SummaryRow(
         setting=setting.label,
         rate_bps=measures.applied_rate(setting),
@@ -170,16 +179,9 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         trials_invalid=_invalid(measures, cell),
         trials_unsettled=cell.unsettled,
         trials_marked=cell.marked,
-        per_flow_throughput={s: _answer(cell.estimate("per_flow_throughput", s)) for s in names},
-        queue_occupancy={s: _answer(cell.estimate("queue_occupancy", s)) for s in names},
-        mean_queueing_delay=_answer(cell.estimate("mean_queueing_delay")),
-        p95_queueing_delay=_answer(cell.estimate("p95_queueing_delay")),
-        utilisation=_answer(cell.estimate("utilisation")),
-        jain_index=_answer(cell.estimate("jain_index")),
-        loss_rate=_answer(cell.estimate("loss_rate")),
-        mark_rate=_answer(cell.estimate("mark_rate")),
-        retransmit_share=_answer(cell.estimate("retransmit_share")),
-        throughput_drift=_answer(cell.estimate("throughput_drift")),
+        per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
+        queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
+        **means,
         groups=tuple(_group(measures, cell, group) for group in groups),
         equilibrium=TRUTH[verdict.equilibrium],
         epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
@@ -193,9 +195,7 @@ def _group(measures: RunMeasures, cell: Cell, group: int) -> GroupRow:
     return GroupRow(
         group=measures.group_names[group],
         counts=dict(zip(names, cell.state[group], strict=True)),
-        per_flow_throughput={
-            s: _answer(cell.estimate("per_flow_throughput", s, group)) for s in names
-        },
+        per_flow_throughput={s: cell.estimate("per_flow_throughput", s, group) for s in names},
     )
 
 
@@ -204,7 +204,3 @@ def _invalid(measures: RunMeasures, cell: Cell) -> int:
     bad = (t for t in measures.run.trials if not t.record.valid)
     here = (t for t in bad if t.setting.label == cell.setting.label)
     return sum(mix_state(t.record.mix, measures.strategies) == cell.state for t in here)
-
-
-def _answer(estimate: Estimate | None) -> EstimateAnswer | None:
-    return None if estimate is None else estimate.answer()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
-from ..metrics.completion import CLASS_NAMES, Completions, mean_of_completed, percentile
+from ..metrics.completion import CLASS_NAMES, STATISTICS, Completions, statistic
 from ..metrics.statistics import Estimate, estimate
 from ..state import State
 
@@ -18,24 +19,17 @@ Reading = Callable[[Completions], float]
 ALL_SIZES = "all sizes"
 
 
-def _time(of: float) -> Reading:
-    return lambda found: percentile(found.time_s, of) if of else mean_of_completed(found.time_s)
+def _slowdown(found: Completions, share: float) -> float:
+    return float("nan") if found.slowdown is None else statistic(found.slowdown, share)
 
 
-def _slowdown(of: float) -> Reading:
-    def read(found: Completions) -> float:
-        if found.slowdown is None:
-            return float("nan")
-        return percentile(found.slowdown, of) if of else mean_of_completed(found.slowdown)
-
-    return read
-
-
-_WHICH = {"mean": 0.0, "median": 0.5, "p95": 0.95, "p99": 0.99}
 READINGS: dict[str, Reading] = {
-    **{f"{name}_s": _time(of) for name, of in _WHICH.items()},
-    **{f"{name}_slowdown": _slowdown(of) for name, of in _WHICH.items()},
-}
+    f"{prefix or 'mean'}_{name}": partial(read, share=share)
+    for name, read in (
+        ("s", lambda found, share: statistic(found.time_s, share)), ("slowdown", _slowdown)
+    )
+    for prefix, share, _ in STATISTICS
+}  # fmt: skip
 """Name -> what is read of a trial's transfers of one kind and class."""
 
 
@@ -64,12 +58,7 @@ class ClassOfTransfers:
 
 def transfers_of_run(measures: RunMeasures) -> list[ClassOfTransfers]:
     """Every class that has transfers, setting by setting and mix by mix; all sizes come last."""
-    return [
-        row
-        for setting in measures.run.settings
-        for cell in measures.cells(setting)
-        for row in _of_cell(measures, cell)
-    ]
+    return [row for cell in measures.all_cells for row in _of_cell(measures, cell)]
 
 
 def _of_cell(measures: RunMeasures, cell: Cell) -> Iterator[ClassOfTransfers]:

@@ -14,7 +14,7 @@ from nashbed.controlplane.store.finished_run import once
 from numpy.typing import NDArray
 
 from ..measures import OnStep, RunMeasures, TrialMeasures, each_step, silent
-from ..metrics.losses import loss_rate, mark_rate
+from ..metrics.losses import packet_rate
 from ..metrics.memory import absorbed_burst, own_share_at_drops
 from ..metrics.queue import packet_mean_delay
 from ..metrics.statistics import Estimate, estimate
@@ -86,14 +86,14 @@ Reading = Callable[[TrialSharing, int], float]
 
 def _loss(trial: TrialSharing, queue: int) -> float:
     sums = trial.by_queue
-    return float(loss_rate(sums.dropped_packets, sums.arrived_packets)[queue])
+    return float(packet_rate(sums.dropped_packets, sums.arrived_packets)[queue])
 
 
 def _marks(trial: TrialSharing, queue: int) -> float:
     sums = trial.by_queue
     if sums.marked_packets is None:
         return float("nan")
-    return float(mark_rate(sums.marked_packets, sums.departed_packets)[queue])
+    return float(packet_rate(sums.marked_packets, sums.departed_packets)[queue])
 
 
 def _delay(trial: TrialSharing, queue: int) -> float:

@@ -319,16 +319,17 @@ class Run:
         """
         return self.tables[name] if name in self.tables else made_table(self.summary, name)
 
-    def section(self, name: str) -> JsonObject:
+    def section(self, name: str, brief: bool = False) -> JsonObject:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
-            name: `harm`, `changes`, `completions`, `media`, `gates` or `bounds`.
+            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates` or `bounds`.
+            brief: Only the columns that a terminal shows after a run.
 
         Raises:
             RunError: As `table` has it.
         """
-        return made_section(self.summary, name)
+        return made_section(self.summary, name, brief)
 
     def export(
         self, out: str | Path, suffix: str = "csv", raw: Sequence[str] = ()

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 WIDTH = 110
 LINE_EVERY_S = 15.0
 WIDE = 120
+HEAD_WIDTH = 14
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
@@ -61,11 +63,13 @@ def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH)
 
 def section_text(section: JsonObject) -> str:
     """A section of a report as plain text: its table and its note."""
-    heads = (f">{head}" for head in section["columns"])
+    heads = (f">{fill(head, HEAD_WIDTH)}" for head in section["columns"])
     table = new_table(section["title"], *section["words"], *heads)
-    for row in section["rows"]:
-        values = (" ".join(filter(None, value)) for value in row["values"])
-        table.add_row(row["setting"], *row["words"], *values)
+    for _, rows in groupby(section["rows"], lambda row: row["setting"]):
+        table.add_section()
+        for row in rows:
+            values = (" ".join(filter(None, value)) for value in row["values"])
+            table.add_row(row["setting"], *row["words"], *values)
     return as_text(table, WIDE) + (f"{fill(section['note'], WIDE)}\n" if section["note"] else "")
 
 

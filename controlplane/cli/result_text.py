@@ -7,21 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SerializeAsAny
-from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.harm import HarmMixes
 from ..contract.model import ContractModel, JsonAnswer
-from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt
 from ..contract.units import counted
-from .console import as_text
+from .console import section_text
 
 if TYPE_CHECKING:
-    from nashbed.analysis.metrics.statistics import EstimateAnswer
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
-    from nashbed.analysis.results.summary import SummaryRow
     from nashbed.runs import Run
 
     from ..store.finished_run import DamagedTrial
@@ -84,11 +80,12 @@ def result_text(results: Run, report: Path | None) -> str:
     Args:
         report: The report page; None: it was not built.
     """
-    text = as_text(result_table(results))
+    text = section_text(
+        results.section("mixes", brief=True) | {"title": results.scenario.title, "note": ""}
+    )
     if results.summary.seeks_equilibria:
-        over = next((each.over for each in results.summary.equilibria), "")
-        text += f"★ equilibrium{over}   ε nobody gains more than "
-        text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
+        text += f"nearly: nobody gains more than {results.scenario.equilibrium.epsilon} of the "
+        text += "fair share by switching\n"
     if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     if any(e and e.points for row in results.rows for e in row.per_flow_throughput.values()):
@@ -136,83 +133,10 @@ def failures_text(results: Run) -> str:
     return f"{sentence}\nthe last that failed: {last.trial}: {last.reason}\n"
 
 
-def result_table(results: Run) -> Table:
-    """One row for each setting and mix."""
-    scenario, rows = results.scenario, results.rows
-    several, mark = _differ_beyond_buffer(rows), results.summary.seeks_equilibria
-    table = Table(title=scenario.title)
-    table.add_column("setting" if several else "buffer")
-    table.add_column("mix")
-    for strategy in scenario.strategies:
-        table.add_column(f"{strategy}\nMbit/s per flow", justify="right")
-    table.add_column("queueing\ndelay ms", justify="right")
-    table.add_column("used", justify="right")
-    if mark:
-        table.add_column("equi-\nlibrium", justify="center")
-    table.add_column("valid", justify="right")
-    for before, row in zip([None, *rows], rows, strict=False):
-        if before is not None and row.setting != before.setting:
-            table.add_section()
-        table.add_row(*_cells(row, scenario, several, mark))
-    return table
-
-
-def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
-    """Whether settings differ by more than their buffer."""
-    return len({row.setting for row in rows}) > len({row.buffer for row in rows})
-
-
-def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:
-    invalid = f" ({row.trials_invalid} invalid)" if row.trials_invalid else ""
-    moving = f" ~{row.trials_unsettled}" if row.trials_unsettled else ""
-    marked = f" !{row.trials_marked}" if row.trials_marked else ""
-    return [
-        row.setting if several else row.buffer,
-        row.mix,
-        *(_throughput(row, strategy) for strategy in scenario.strategies),
-        _number(row.mean_queueing_delay, 1e3, 1),
-        _number(row.utilisation, 100.0, 1, "%"),
-        *([_mark(row)] if mark else []),
-        f"{row.trials_valid}/{scenario.trials}{invalid}{moving}{marked}",
-    ]
-
-
-def _throughput(row: SummaryRow, strategy: str) -> str:
-    """Per-flow throughput; with several groups a line for each that has such a flow."""
-    if not row.groups:
-        return _number(row.per_flow_throughput.get(strategy), 1e-6, 2)
-    having = [group for group in row.groups if group.counts.get(strategy)]
-    lines = [
-        f"{group.group} {_number(group.per_flow_throughput[strategy], 1e-6, 2)}" for group in having
-    ]
-    return "\n".join(lines) or "-"
-
-
-def _mark(row: SummaryRow) -> str:
-    """Equilibrium, nearly one, not known for lack of a neighbouring mix, or none."""
-    if row.equilibrium:
-        return "★"
-    if row.epsilon_equilibrium:
-        return "ε"
-    return "?" if None in (row.equilibrium, row.epsilon_equilibrium) else ""
-
-
-def _number(estimate: EstimateAnswer | None, scale: float, digits: int, unit: str = "") -> str:
-    if estimate is None:
-        return "-"
-    text = f"{estimate.mean * scale:.{digits}f}"
-    if estimate.points:
-        text += f" ({', '.join(f'{p * scale:.{digits}f}' for p in estimate.points)})"
-    if estimate.ci95 is not None:
-        text += f" ±{estimate.ci95 * scale:.{digits}f}"
-    return text + unit
-
-
 def bound_line(bound: AcceptanceResult) -> str:
     """One bound: its verdict, what was measured and what is allowed."""
     verdict = VERDICTS[bound.verdict]
     value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
     said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
-    open_to = " or ".join(f"{s.low:g} to {s.high:g}" for s in bound.spans if s.low < s.high)
-    interval = f", 95 %: {open_to}" if open_to else ""
+    interval = bound.open_to and f", {bound.open_to}"
     return f"{said}{interval} (allowed {bound.allowed})"

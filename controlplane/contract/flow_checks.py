@@ -70,7 +70,8 @@ def check_applications(scenario: ScenarioKeys) -> None:
         ValueError: It has one that does not go with its start or duration.
     """
     for i, group in enumerate(scenario.flows):
-        key = "app" if group.app is not None else "udp" if group.udp is not None else None
+        applied = ("app", "udp") + (("size",) if group.ends else ())
+        key = next((name for name in applied if getattr(group, name) is not None), None)
         if key is None:
             continue
         if scenario.start == "iperf3":

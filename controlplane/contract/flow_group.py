@@ -21,7 +21,8 @@ class FlowGroup(ChangingPath):
 
     Attributes:
         name: The group's name, unique in the scenario.
-        count: Number of flows, which send until the end; left out where there are `arrivals`.
+        count: Number of flows, which send until the end, or `size`; left out where there are
+            `arrivals`.
         base_rtt: Round-trip time without queueing.
         start_offset: How long after the common start this group's flows start.
         random_loss: Share of packets lost at random on the forward path, before the queue.
@@ -33,8 +34,9 @@ class FlowGroup(ChangingPath):
         arrivals: Transfers that end come in place of flows that send until the end:
             `{poisson: 20/s}` or `{every: 50ms}`, from the group's start until the trial's end. They
             are background; `of_mix` draws the strategy of each with the shares of the mix.
-        size: Bytes of a transfer: `1MB`, `{lognormal: {median: 20kB, sigma: 1.5}}`, or
-            `{one_of: [2kB, 1MB]}`, or `{file: sizes.csv}`, a file with a size on each line.
+        size: Bytes of a transfer, or of each flow of the `count`: `1MB`, `{lognormal: {median:
+            20kB, sigma: 1.5}}`, or `{one_of: [2kB, 1MB]}`, or `{file: sizes.csv}`, a file with a
+            size on each line.
         connections: `new`: each transfer has a connection of its own, with its handshake and end;
             `kept`: it takes an idle one of its group and strategy, if there is one. Left out: new.
         direction: `forward`; or `reverse`: the group's data takes the way of the others'
@@ -64,6 +66,11 @@ class FlowGroup(ChangingPath):
         return self.runs == OF_MIX and self.arrivals is None
 
     @property
+    def ends(self) -> bool:
+        """Whether its flows send what `size` says, each from its start on."""
+        return self.arrivals is None and self.size is not None
+
+    @property
     def reverse(self) -> bool:
         """Whether its data takes the way of the others' acknowledgements."""
         return self.direction == "reverse"
@@ -90,10 +97,11 @@ def _check_group(group: FlowGroup) -> None:
     Raises:
         ValueError: It has both, neither, or half of one.
     """
+    if isinstance(group.size, Size):
+        check_size(group.size, "size")
     if group.arrivals is None:
-        for key in ("size", "connections"):
-            if getattr(group, key) is not None:
-                raise ValueError(f"{key}: is that of transfers; write `arrivals`, or remove it")
+        if group.connections is not None:
+            raise ValueError("connections: is that of transfers; write `arrivals`, or remove it")
         if group.count == 0:
             raise ValueError("count: is 0 or missing; write how many flows, or the `arrivals`")
         return
@@ -101,8 +109,6 @@ def _check_group(group: FlowGroup) -> None:
         raise ValueError("count: transfers come by `arrivals`; remove one of the two")
     if group.size is None:
         raise ValueError("size: is missing; write that of a transfer, e.g. 1MB")
-    if isinstance(group.size, Size):
-        check_size(group.size, "size")
 
 
 def _check_direction(group: FlowGroup) -> None:
@@ -113,7 +119,7 @@ def _check_direction(group: FlowGroup) -> None:
     """
     if not group.reverse:
         return
-    for key in ("arrivals", "app", "udp"):
+    for key in ("arrivals", "size", "app", "udp"):
         if getattr(group, key) is not None:
             raise ValueError(
                 f"direction: reverse is for flows that send until the end; remove `{key}`, or "
@@ -133,8 +139,9 @@ def _check_application(group: FlowGroup) -> None:
         ValueError: A key of the group does not.
     """
     key = "app" if group.app is not None else "udp"
-    if group.arrivals is not None and (group.app is not None or group.udp is not None):
-        raise ValueError(f"{key}: transfers are an application; remove `arrivals`, or `{key}`")
+    if group.size is not None and (group.app is not None or group.udp is not None):
+        given = "size" if group.arrivals is None else "arrivals"
+        raise ValueError(f"{key}: transfers are an application; remove `{given}`, or `{key}`")
     if group.udp is None:
         return
     if group.app is not None:

@@ -38,6 +38,7 @@ class LinkChange(AliasedModel):
         from: When an outage begins, after the common start.
         to: When it ends.
         down: `true`: nothing is sent; the queue takes packets until it is full.
+        every: The outage comes again after so long, and so on until the end.
     """
 
     at: Duration | None = None
@@ -47,6 +48,7 @@ class LinkChange(AliasedModel):
     from_: Duration | None = Field(default=None, alias="from")
     to: Duration | None = None
     down: bool = False
+    every: Duration | None = None
 
     @property
     def begins(self) -> Duration:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from .course import SettledDuration
 from .limit import Limit
 from .link import TraceProgram
@@ -22,7 +24,7 @@ def link_events(scenario: ScenarioKeys, limit: Limit) -> JsonObject:
     bottleneck, base_rtt = scenario.bottleneck, scenario.flows[0].base_rtt
     trace = bottleneck.trace
     return {
-        "changes": _states(bottleneck.changes, bottleneck.rate, base_rtt, limit),
+        "changes": _states(scenario, base_rtt, limit),
         "trace": None if trace is None else _with_overhead(trace.content, bottleneck.overhead),
     }
 
@@ -34,14 +36,25 @@ def _with_overhead(trace: TraceProgram, overhead: Size) -> TraceProgram:
     return trace.model_copy(update={"opportunity_bytes": PACKET_BYTES + overhead.bytes})
 
 
-def _states(
-    changes: tuple[LinkChange, ...], rate: Rate, base_rtt: Duration, limit: Limit
-) -> tuple[LinkState, ...]:
+def _outages(scenario: ScenarioKeys) -> list[tuple[int, int, int]]:
+    """When each outage begins and ends, in ns, and the number of its change; by time."""
+    found = []
+    for index, change in enumerate(scenario.bottleneck.changes):
+        if change.from_ is None or change.to is None:
+            continue
+        begin, length, end = change.from_.ns, change.to.ns - change.from_.ns, scenario.longest.ns
+        begins = [begin] if change.every is None else range(begin, end, change.every.ns)
+        found += [(at, at + length, index) for at in begins]
+    return sorted(found)
+
+
+def _states(scenario: ScenarioKeys, base_rtt: Duration, limit: Limit) -> tuple[LinkState, ...]:
     """The link from each time on at which it changes; outages hide the rate, which may change."""
+    rate = scenario.bottleneck.rate
     bps, room = rate.bps, limit
     known: dict[int, tuple[int, Limit]] = {}
-    outages = [(c.from_.ns, c.to.ns) for c in changes if c.from_ is not None and c.to is not None]
-    for change in changes:
+    outages = [(begin, end) for begin, end, _ in _outages(scenario)]
+    for change in scenario.bottleneck.changes:
         if change.at is None or (change.rate is None and change.buffer is None):
             continue
         bps = change.rate.bps if change.rate is not None else bps
@@ -94,7 +107,7 @@ def check_link(scenario: ScenarioKeys) -> None:
     for index, change in enumerate(bottleneck.changes):
         _check_change(scenario, f"bottleneck.changes.{index}", change, last_ns)
         last_ns = change.begins.ns
-    _check_outages(bottleneck.changes)
+    _check_outages(scenario)
     _check_limits(scenario)
 
 
@@ -106,6 +119,8 @@ def _check_change(scenario: ScenarioKeys, key: str, change: LinkChange, last_ns:
         raise ValueError(f"{key}.at: is a moment, `from` and `to` are an outage; write one of them")
     if change.down != (change.at is None):
         raise ValueError(f"{key}.down: goes with `from` and `to`; write `down: true` there only")
+    if change.every is not None and not (change.down and change.every.ns):
+        raise ValueError(f"{key}.every: is more than 0, and goes with `down: true`")
     changed = (change.rate, change.buffer, change.random_loss)
     if change.at is None and changed != (None, None, None):
         raise ValueError(f"{key}: an outage has no rate, buffer or loss; write those with `at`")
@@ -134,17 +149,14 @@ def _check_time(scenario: ScenarioKeys, key: str, change: LinkChange, last_ns: i
         raise ValueError(f"{key}.to: {change.to} is not after `from`; write a later time")
 
 
-def _check_outages(changes: tuple[LinkChange, ...]) -> None:
-    until: Duration | None = None
-    for index, change in enumerate(changes):
-        if change.at is not None:
-            continue
-        if until is not None and change.begins.ns <= until.ns:
+def _check_outages(scenario: ScenarioKeys) -> None:
+    for (_, until, before), (begins, _, index) in pairwise(_outages(scenario)):
+        if begins <= until:
+            key = "every" if index == before else "from"
             raise ValueError(
-                f"bottleneck.changes.{index}.from: the outage before lasts until {until}; join "
-                "them, or write a later time"
+                f"bottleneck.changes.{index}.{key}: the outage before lasts until "
+                f"{Duration(until)}; join them, or write a later time"
             )
-        until = change.to
 
 
 def _check_limits(scenario: ScenarioKeys) -> None:

@@ -27,6 +27,7 @@ _NAMES: dict[tuple[Scope, str], str] = {
     ("flow", "s"): """
         mean_rtt peak_rtt per_flow_queueing_delay longest_starvation convergence_time
         one_way_delay median_one_way_delay p95_one_way_delay p99_one_way_delay video_startup
+        completion_time
     """,
     ("flow", "1"): """
         throughput_share occupancy_share per_flow_loss_rate per_flow_mark_rate

@@ -29,6 +29,10 @@ JITTER_STEPS = 256
 """Steps of a distribution's quantiles, between which a data plane interpolates."""
 CUT = 4
 """What is drawn is at most so many standard deviations, or so many means."""
+WIFI_FROM, WIFI_TO = Duration(10**6), Duration(91 * 10**6)
+"""Means of Wi-Fi's jitter up to which no packet is sent again, and from which every one is."""
+WIFI_DEFERRED_NS, WIFI_RETRIED_NS = 30 * 10**6, 75 * 7_500_000
+"""What a packet waits at most: Poisson counts are beyond these once in 10^30 packets."""
 NONE, ALL = Share(0), Share(10**9)
 
 PathNs = Annotated[int, Field(ge=0, le=60 * 10**9)]
@@ -42,23 +46,33 @@ class PathState(ContractModel):
         at_ns: The time, after t0.
         delay_ns: The delay.
         loss_ppb: Share of packets lost at random.
+        retry_ppb: Share of packets that Wi-Fi sends again.
     """
 
     at_ns: AfterT0
     delay_ns: PathNs
     loss_ppb: Ppb
+    retry_ppb: Annotated[int | None, Field(ge=0, le=ALL.ppb)] = None
 
 
 class JitterSettings(ContractModel):
-    """What packets take more: a distribution by its quantiles, linear in between.
+    """What packets take more: a distribution by its quantiles, linear in between; or Wi-Fi's.
 
     Attributes:
         points_ns: Quantiles, from the least to the most.
+        is_wifi: In place of points: so many ms as a Poisson process of mean 1 says, less a part of
+            one if there are any, and for a share of the packets so many times 7.5 ms more as one of
+            mean 12 says (draft-huitema-ccwg-c4-test-02, section 2.3).
+        retry_ppb: This share, until the first change.
         every_ns: How long one draw holds; 0: for one packet.
         seed: Of the draws.
     """
 
-    points_ns: Annotated[tuple[PathNs, ...], Field(min_length=2, max_length=JITTER_STEPS + 1)]
+    points_ns: Annotated[
+        tuple[PathNs, ...] | None, Field(min_length=2, max_length=JITTER_STEPS + 1)
+    ] = None
+    is_wifi: bool | None = None
+    retry_ppb: Annotated[int | None, Field(ge=0, le=ALL.ppb)] = None
     every_ns: PathNs
     seed: Count
 
@@ -130,11 +144,13 @@ class PathChange(ContractModel):
         at: When, after the common start: packets that set out from then on take it.
         base_rtt: The base RTT from then on.
         return_delay: The return path's part of it; left out: half of it, or `return.delay`.
+        wifi: From then on the mean of `jitter: {wifi: ...}`, on both ways if both have it.
     """
 
     at: Duration
     base_rtt: Duration
     return_delay: Duration | None = None
+    wifi: Duration | None = None
 
 
 class Jitter(ContractModel):
@@ -148,20 +164,25 @@ class Jitter(ContractModel):
         normal: The magnitude of a normal distribution with this standard deviation, of which 4
             are the most; on average 0.8 of it.
         exponential: Exponential with this mean, of which 4 are the most.
+        wifi: By C4's model of Wi-Fi (draft-huitema-ccwg-c4-test-02, section 2.3): Poisson(1) times
+            1 ms, less a uniform part of 1 ms if there are any, for collisions; and for a share of
+            the packets, (this - 1 ms) / 90 ms, Poisson(12) times 7.5 ms for what is sent again.
         every: How long one draw holds; left out: for one packet.
     """
 
     uniform: Duration | None = None
     normal: Duration | None = None
     exponential: Duration | None = None
+    wifi: Duration | None = None
     every: Duration = Duration(0)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        given = [name for name in DISTRIBUTIONS if getattr(self, name) is not None]
+        known = (*DISTRIBUTIONS, "wifi")
+        given = [name for name in known if getattr(self, name) is not None]
         if len(given) != 1:
             what = f"has {' and '.join(given)}" if given else "has no distribution"
-            raise ValueError(f"{what}; write one of uniform, normal and exponential")
+            raise ValueError(f"{what}; write one of {', '.join(known)}")
         amount: Duration = getattr(self, given[0])
         if not 0 < amount.ns <= MOST_JITTER.ns:
             raise ValueError(f"{given[0]}: {amount} is out of range; write up to {MOST_JITTER}")
@@ -178,12 +199,22 @@ class Jitter(ContractModel):
     @property
     def told(self) -> JsonObject:
         """What a data plane is told of it."""
+        if self.wifi is not None:
+            return {"is_wifi": True, "retry_ppb": retry_ppb(self.wifi), "every_ns": self.every.ns}
         return {"points_ns": list(self.points_ns), "every_ns": self.every.ns}
 
     @property
     def most_ns(self) -> int:
         """The most that a packet may take more."""
+        if self.wifi is not None:
+            return WIFI_DEFERRED_NS + WIFI_RETRIED_NS
         return self.points_ns[-1]
+
+
+def retry_ppb(mean: Duration) -> int:
+    """Share of the packets that Wi-Fi sends again where its jitter has a mean."""
+    above = min(mean.ns, WIFI_TO.ns) - WIFI_FROM.ns
+    return max(0, above * 10**9 // (WIFI_TO.ns - WIFI_FROM.ns))
 
 
 def _uniform(amount_ns: int) -> tuple[int, ...]:
@@ -294,7 +325,8 @@ class Way(AliasedModel):
     """What one direction of a path may do to its packets.
 
     Attributes:
-        jitter: What packets take more: `{uniform: 5ms}`, `{normal: 2ms}` or `{exponential: 2ms}`.
+        jitter: What packets take more: `{uniform: 5ms}`, `{normal: 2ms}`, `{exponential: 2ms}` or
+            `{wifi: 7ms}`.
         reorder: Which of them are overtaken: `{share: 1%, by: 5ms}`.
         loss: Losses in bursts: `{gilbert: {p: 1%, r: 20%}}`.
     """
@@ -308,6 +340,11 @@ class Way(AliasedModel):
         """The most that a packet may take more than the delay."""
         jitter = 0 if self.jitter is None else self.jitter.most_ns
         return jitter + (0 if self.reorder is None else self.reorder.by.ns)
+
+    @property
+    def is_wifi(self) -> bool:
+        """Whether its jitter is that of Wi-Fi."""
+        return self.jitter is not None and self.jitter.wifi is not None
 
 
 class ReturnPath(Way):
@@ -475,6 +512,11 @@ def check_path(path: ChangingPath, base_rtt: Duration) -> None:
         where = f"changes.{index}"
         check_rtt(f"{where}.base_rtt", change.base_rtt)
         _check_part(f"{where}.return_delay", change.base_rtt, split_at(path, 0, change)[0])
+        if change.wifi is not None and not (path.is_wifi or path.back.is_wifi):
+            raise ValueError(
+                f"{where}.wifi: changes a jitter of this kind; write `jitter: {{wifi: 1ms}}` for "
+                "what is before"
+            )
         if before is not None and change.at.ns <= before.at.ns:
             raise ValueError(
                 f"{where}.at: {change.at} is not after the change before it ({before.at}); write "

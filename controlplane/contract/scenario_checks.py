@@ -131,9 +131,10 @@ def _check_iperf3(scenario: ScenarioKeys) -> None:
             "start"
         )
     for i, group in enumerate(scenario.flows):
-        if group.arrivals is not None:
+        if group.size is not None:
+            key = "size" if group.ends else "arrivals"
             raise ValueError(
-                f"flows.{i}.arrivals: iperf3 sends bulk data; write another start, e.g. together"
+                f"flows.{i}.{key}: iperf3 sends bulk data; write another start, e.g. together"
             )
         if group.start_offset.ns:
             raise ValueError(

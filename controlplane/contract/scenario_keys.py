@@ -288,6 +288,8 @@ class ScenarioKeys(ContractModel):
             is measured while it was found steady.
         trials: Repetitions of each setting and mix.
         seed: Seed of everything random.
+        paired_seeds: Whether trials of one repetition have the same seed at every setting and mix,
+            so that what is compared differs in itself alone; otherwise each has its own.
         kernel: Kernel of the hosts in virtual time, by the beginning of its release, in quotes:
             "6.12"; left out: the testbed's.
         max_attempts: The most attempts at a trial, as long as it is invalid, or its host or guest
@@ -314,6 +316,7 @@ class ScenarioKeys(ContractModel):
     window: WindowSpec = "after_warmup"
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 5
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
+    paired_seeds: bool = False
     kernel: KernelRelease | None = None
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=10)] = 3
     sweep: Sweep = Sweep()

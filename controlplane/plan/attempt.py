@@ -37,7 +37,7 @@ from ..contract.target import FlowEntry, LaneProgram, TelemetryPlan
 from ..contract.trial import Setting, scenario_at
 from .paths import group_delays
 from .seeds import derive
-from .transfers import Transfer, draw_transfers
+from .transfers import Transfer, draw_sizes, draw_transfers
 
 Role = Literal["sender", "sink", "reverse_sender", "reverse_sink"]
 """A flow generator; data of the last two takes the way of the others' acknowledgements."""
@@ -202,7 +202,7 @@ class Attempt:
 def make_attempt(
     scenario: Scenario, trial: PlannedTrial, number: int, lane: int, folder: Path
 ) -> Attempt:
-    """Decide an attempt: its seed is the scenario's, hashed with the trial id.
+    """Decide an attempt: its seed is the scenario's, hashed with the trial id or the repetition.
 
     Its scenario is the one that it is asked for, as it is at its setting, with the start of its
     repetition.
@@ -210,7 +210,10 @@ def make_attempt(
     own = scenario_at(scenario, trial.setting)
     starts = own.starts()
     own = own.model_copy(update={"start": starts[trial.repetition % len(starts)]})
-    seed = derive(scenario.seed, trial.attempt_id(number))
+    name = trial.attempt_id(number)
+    seed = derive(
+        scenario.seed, f"r{trial.repetition}-a{number}" if scenario.paired_seeds else name
+    )
     flows = trial_flows(own, trial, seed, lane)
     lane_flows = most_flows_at_any_setting(scenario)
     return Attempt(own, trial, number, lane, folder, seed, flows, lane_flows)
@@ -229,12 +232,18 @@ def trial_flows(
     """
     kinds = _kinds(scenario, trial, seed)
     process_of = processes([(number, cc) for number, cc, _ in kinds])
+    sizes = {
+        number: draw_sizes(group, derive(seed, "transfers", number))
+        for number, group in enumerate(scenario.flows)
+        if group.ends
+    }
     flows = []
     for index, (number, cc, transfer) in enumerate(kinds):
         group = scenario.flows[number]
         begins_ns = start_ns(scenario, group, cc, index, trial.repetition, seed)
         ends = sender_address(lane, number), receiver_address(lane, number)
         src, dst = reversed(ends) if group.reverse else ends
+        transfer_bytes = 0 if transfer is None else transfer.size_bytes
         flows.append(
             TrialFlow(
                 index=index,
@@ -251,7 +260,7 @@ def trial_flows(
                 dscp=group.dscp or 0,
                 queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
                 mixed=group.mixed,
-                size_bytes=0 if transfer is None else transfer.size_bytes,
+                size_bytes=next(sizes[number]) if group.ends else transfer_bytes,
                 kept=group.connections == "kept",
                 reverse=group.reverse,
             )

@@ -12,11 +12,13 @@ from ..contract.path_changes import (
     PathState,
     ReturnPath,
     Way,
+    retry_ppb,
     split_at,
 )
 from ..contract.scenario import Scenario
 from ..contract.target import GroupDelay
 from ..contract.trial import Setting
+from ..contract.units import Duration
 from .seeds import derive
 
 Losses = Sequence[tuple[int, int]]
@@ -48,8 +50,14 @@ def _group_delay(
     loss_ppb = group.random_loss.ppb if swept is None else swept
     forward_ns, reverse_ns = split_at(group, rtt_ns, None)
     changes = _changes(group, rtt_ns, loss_ppb, losses)
-    there = (PathState(at_ns=at, delay_ns=ns[0], loss_ppb=ppb) for at, ns, ppb in changes)
-    back = (PathState(at_ns=at, delay_ns=ns[1], loss_ppb=0) for at, ns, _ in changes)
+    there = (
+        PathState(at_ns=at, delay_ns=ns[0], loss_ppb=ppb, retry_ppb=_retries(group, wifi))
+        for at, ns, ppb, wifi in changes
+    )
+    back = (
+        PathState(at_ns=at, delay_ns=ns[1], loss_ppb=0, retry_ppb=_retries(group.back, wifi))
+        for at, ns, _, wifi in changes
+    )
     return GroupDelay(
         forward_ns=forward_ns,
         reverse_ns=reverse_ns,
@@ -64,16 +72,30 @@ def _group_delay(
 
 def _changes(
     group: FlowGroup, rtt_ns: int, loss_ppb: int, losses: Losses
-) -> list[tuple[int, tuple[int, int], int]]:
-    """Time, both delays and loss after each change, by time."""
+) -> list[tuple[int, tuple[int, int], int, Duration | None]]:
+    """Time, both delays, loss and the mean of Wi-Fi's jitter after each change, by time."""
     moments = sorted({change.at.ns for change in group.changes} | {at for at, _ in losses})
     found = []
     for moment in moments:
         past = [change for change in group.changes if change.at.ns <= moment]
         change: PathChange | None = past[-1] if past else None
         lost = [ppb for at, ppb in losses if at <= moment]
-        found.append((moment, split_at(group, rtt_ns, change), lost[-1] if lost else loss_ppb))
+        wifi = [each.wifi for each in past if each.wifi is not None]
+        found.append(
+            (
+                moment,
+                split_at(group, rtt_ns, change),
+                lost[-1] if lost else loss_ppb,
+                wifi[-1] if wifi else None,
+            )
+        )
     return found
+
+
+def _retries(way: Way, changed: Duration | None) -> int | None:
+    """The share that Wi-Fi sends again after a change; None: as before."""
+    before = way.jitter and way.jitter.wifi
+    return retry_ppb(changed or before) if before else None
 
 
 def _impairment(way: Way, changes: Iterable[PathState], seed: int) -> Impairment:

@@ -53,14 +53,24 @@ def draw_transfers(
         seed: The group's own.
     """
     assert group.arrivals is not None
-    assert group.size is not None
-    spec = group.size.content if isinstance(group.size, FileSizes) else group.size
-    sizes = _sizes(spec, _generator(seed, "sizes"))
+    sizes = draw_sizes(group, seed)
     strategies = _strategies(group.strategy, shares, _generator(seed, "strategies"))
     times = _generator(seed, "arrivals")
     arrivals = _arrivals(group.arrivals, group.start_offset.ns, end_ns, times)
     planned = islice(arrivals, most_flows(group, end_ns))
     return [Transfer(at_ns, next(sizes), next(strategies)) for at_ns in planned]
+
+
+def draw_sizes(group: FlowGroup, seed: int) -> Iterator[int]:
+    """The sizes of a group's transfers, one after the other.
+
+    Args:
+        group: A group with a size.
+        seed: The group's own.
+    """
+    assert group.size is not None
+    spec = group.size.content if isinstance(group.size, FileSizes) else group.size
+    return _sizes(spec, _generator(seed, "sizes"))
 
 
 def _generator(seed: int, name: str) -> random.Random:

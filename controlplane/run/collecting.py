@@ -156,7 +156,7 @@ def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness
     """Judge whether the shares of a fixed-length trial were steady; None without any shares."""
     attempt = measured.attempt
     kinds = [(flow.group, flow.cc) for flow in attempt.flows if flow.mixed]
-    if not kinds:
+    if not kinds or any(group.ends for group in attempt.scenario.flows):
         return None
     goodput = goodput[goodput["flow"] < len(kinds)]
     cycle_ns = probe_rtt_cycle_ns(attempt.trial)

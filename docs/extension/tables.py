@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from markdown import code, table
-from nashbed.analysis.frame import Column, Frame
-from nashbed.analysis.results.frames import FRAMES
+from nashbed.analysis.frame import Column, Columns, Frame
+from nashbed.analysis.results.frames import FLAT, FRAMES
+from nashbed.controlplane.contract.model import attributes_of
 from nashbed.controlplane.store.columns import MEANINGS, ROWS
 from nashbed.controlplane.store.tables import TABLES
 
@@ -26,8 +27,8 @@ def _section(name: str) -> str:
 
 
 def made_tables() -> str:
-    """A section for each table that is made of a run when it is asked for."""
-    return "\n\n".join(_made(frame) for frame in FRAMES.values())
+    """A section for each table that is made of a run."""
+    return "\n\n".join(_made(frame) for frame in (*FLAT, *FRAMES.values()))
 
 
 def _made(frame: Frame[Any]) -> str:
@@ -37,7 +38,13 @@ def _made(frame: Frame[Any]) -> str:
     )
 
 
-def _columns(column: Column) -> list[tuple[str, str]]:
-    words = {"half_width": "half the width of its 95 % interval", "n": "of how many trials"}
+def _columns(column: Column | Columns[Any]) -> list[tuple[str, str]]:
+    if isinstance(column, Columns):
+        return [(column.name, column.about)]
+    words = {"ci95": "half the width of its 95 % interval", "n": "of how many trials"}
     parts = [(code(name), words[part]) for part, name in column.parts.items()]
-    return [(code(column.name), column.about), *parts]
+    about = column.about
+    if not isinstance(about, str):
+        said = attributes_of(about)[column.name].rstrip(".")
+        about = said if said[1].isupper() else f"{said[0].lower()}{said[1:]}"
+    return [(code(column.name), about), *parts]

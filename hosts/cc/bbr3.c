@@ -12,7 +12,9 @@
 
 #define BBR_STARTUP_PACING 710 /* 4 ln 2 = 2.773 */
 #define BBR_STARTUP_CWND 512   /* 2 */
-#define BBR_DRAIN_PACING 128   /* 0.5 */
+#ifndef BBR_DRAIN_PACING
+#define BBR_DRAIN_PACING 128 /* 0.5 */
+#endif
 #define BBR_DOWN_PACING 230    /* 0.90 */
 #define BBR_UP_CWND 576	       /* 2.25 */
 #define BBR_FULL_LOSS_COUNT 6

@@ -56,6 +56,9 @@ REQUESTS: list[dict[str, Any]] = [
     {"op": "return", "lane": 1, "rate_bps": 10**6, "limit": {"unit": "packets", "value": 50},
      "overhead_bytes": 24},
     {"op": "return_queue", "lane": 1, "path": "back"},
+    {"op": "impair", "lane": 1, "group": 2, "way": "forward",
+     "changes": [{"at_ns": 5, "delay_ns": 7, "loss_ppb": 0, "retry_ppb": 8}],
+     "jitter": {"is_wifi": True, "retry_ppb": 9, "every_ns": 0, "seed": 1}},
     {"op": "impair", "lane": 1, "group": 2, "way": "return",
      "changes": [{"at_ns": 5, "delay_ns": 7, "loss_ppb": 0}],
      "jitter": {"points_ns": [0, 5, 9], "every_ns": 0, "seed": 1},
@@ -244,6 +247,10 @@ def test_certain_loss_loses_all_and_counts_it(live: Bed) -> None:
         (
             REQUESTS[-1] | {"jitter": {"points_ns": [2], "every_ns": 0, "seed": 1}},
             "jitter.points_ns: bad value [2]",
+        ),
+        (
+            REQUESTS[-1] | {"jitter": {"retry_ppb": 10**9 + 1, "every_ns": 0, "seed": 1}},
+            "jitter.retry_ppb",
         ),
         (
             REQUESTS[-1] | {"reorder": {"share_ppb": 10**9 + 1, "by_ns": 1, "seed": 1}},

@@ -203,17 +203,19 @@ class Impaired:
     """struct impairment_settings.
 
     Attributes:
-        changes: (time after t0, delay, loss) each.
+        changes: (time after t0, delay, loss, retries) each.
         jitter_points: Quantiles of what packets take more.
         jitter_every_ns: How long a draw holds.
+        retries: Share of the packets that Wi-Fi sends again; None: the points are the jitter.
         reorder: Share and by how much.
         gilbert: p, r, 1-h, 1-k.
         seeds: Of jitter, reordering and bursts.
     """
 
-    changes: tuple[tuple[int, int, int], ...] = ()
+    changes: tuple[tuple[int, int, int, int], ...] = ()
     jitter_points: tuple[int, ...] = ()
     jitter_every_ns: int = 0
+    retries: int | None = None
     reorder: tuple[int, int] = (0, 0)
     gilbert: tuple[int, int, int, int] | None = None
     seeds: tuple[int, int, int] = (1, 2, 3)
@@ -243,7 +245,11 @@ class DelayLine(Owned):
                 (c_uint64 * len(points))(*points),
                 len(points),
                 impaired.jitter_every_ns,
-                (c_uint64 * 6)(*impaired.reorder, *(impaired.gilbert or (0, 0, 0, 0))),
+                (c_uint64 * 7)(
+                    *impaired.reorder,
+                    *(impaired.gilbert or (0, 0, 0, 0)),
+                    NEVER if impaired.retries is None else impaired.retries,
+                ),
                 (c_uint64 * 3)(*impaired.seeds),
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import e
 
 import pytest
 from hypothesis import given
@@ -21,11 +22,12 @@ def impairments(draw: st.DrawFn, *, reorders: bool = True) -> Impaired:
     """Any impairment; times, delays and jitter are alike, so that packets could overtake."""
     times = sorted(draw(st.lists(st.integers(0, 3000), min_size=1, max_size=4)))
     delays = st.sampled_from([0, 1, 50, 400, 2000])
+    quantiles = st.one_of(st.just([]), st.lists(st.integers(0, 900), min_size=2))
+    points = tuple(sorted(draw(quantiles)))
     return Impaired(
-        changes=tuple((at_ns, draw(delays), draw(SHARE)) for at_ns in times),
-        jitter_points=tuple(
-            sorted(draw(st.one_of(st.just([]), st.lists(st.integers(0, 900), min_size=2))))
-        ),
+        changes=tuple((at_ns, draw(delays), draw(SHARE), draw(SHARE)) for at_ns in times),
+        jitter_points=points,
+        retries=None if points else draw(st.one_of(st.none(), SHARE)),
         jitter_every_ns=draw(st.sampled_from([0, 0, 7, 300])),
         reorder=(draw(SHARE), draw(st.integers(1, 800))) if reorders else (0, 0),
         gilbert=draw(st.one_of(st.none(), st.tuples(SHARE, SHARE, SHARE, SHARE))),
@@ -98,7 +100,7 @@ def test_what_is_not_late_keeps_its_order(impaired: Impaired, gaps: list[tuple[i
 def test_a_path_is_what_it_was_before_it_begins() -> None:
     line = DelayLine(1)
     line.configure(0, 100)
-    line.impair(0, Impaired(changes=((50, 10, 0),)))
+    line.impair(0, Impaired(changes=((50, 10, 0, 0),)))
     line.put(0, 1, 10**9)
     out = line.get(NEVER - 1)
     assert out is not None
@@ -124,6 +126,45 @@ def test_the_share_that_is_late(share: int) -> None:
         expected = max(expected, out.packet + 1)
     mean = n * share / BILLION
     assert abs(reordered - mean) < 5 * (mean * (1 - share / BILLION)) ** 0.5
+
+
+def test_jitter_of_hosts_and_path_do_not_add_up_from_packet_to_packet() -> None:
+    """A packet waits for the one before it, which took at most both in full."""
+    line = DelayLine(1)
+    line.configure(0, 1000, jitter_ns=30)
+    line.impair(0, Impaired(jitter_points=(0, 900)))
+    for packet in range(500):
+        line.put(0, packet, 100 * packet)
+    took = [out.due_ns - 100 * out.packet for out in iter(lambda: line.get(NEVER - 1), None)]
+    assert len(took) == 500
+    assert min(took) >= 1000
+    assert max(took) <= 1000 + 900 + 30
+
+
+def test_wifi_has_the_distribution_of_its_source() -> None:
+    """Half a minute of packets, far enough apart that each comes as late as it drew.
+
+    N of Poisson(1) ms less the mean of a part, 0.5 ms, of those with any: 1 - 0.5 (1 - 1/e) =
+    0.684 ms; Poisson(12) x 7.5 ms, so 90 ms more, for a tenth. Five standard errors of 30,000
+    packets: a variance of at most 1 + 1/12 ms^2 without retries, of which each packet's sum has
+    0.1 (12 x 56.25 + 90^2) - 9^2 ms^2 = 796 ms^2 more.
+    """
+    n, apart_ns = 30_000, 10**9
+    line = DelayLine(2)
+    for path, retries in ((0, 0), (1, BILLION // 10)):
+        line.configure(path, 0)
+        line.impair(path, Impaired(retries=retries, seeds=(path, 2, 3)))
+    late = {0: [], 1: []}  # type: dict[int, list[float]]
+    for packet in range(n):
+        for path in late:
+            line.put(path, packet, packet * apart_ns)
+        while (out := line.get((packet + 1) * apart_ns - 1)) is not None:
+            late[out.path].append((out.due_ns - out.packet * apart_ns) / 1e6)
+    error = 5 / n**0.5
+    assert abs(sum(late[0]) / n - (0.5 + 0.5 / e)) < error * (13 / 12) ** 0.5
+    assert abs(late[0].count(0) / n - 1 / e) < error * 0.5
+    assert abs(sum(late[1]) / n - (9.5 + 0.5 / e)) < error * 797**0.5
+    assert abs(sum(ms > 20 for ms in late[1]) / n - 0.1) < error * 0.3 + 0.001
 
 
 def test_losses_come_in_bursts_of_a_mean_length_and_with_a_mean_share() -> None:

@@ -19,8 +19,10 @@
 #define BBR_BETA_PERCENT 70	/* what is kept of a volume or rate that was too high */
 #define BBR_HEADROOM_PERCENT 15 /* of inflight_hi, left to others while cruising */
 #define BBR_MIN_CWND 4
+#ifndef BBR_PROBE_RTT_EVERY_US
 #define BBR_MIN_RTT_WINDOW_US 10000000ULL
 #define BBR_PROBE_RTT_EVERY_US 5000000ULL
+#endif
 #define BBR_PROBE_RTT_TIME_US 200000ULL
 #define BBR_PROBE_WAIT_US 2000000U /* and up to BBR_PROBE_WAIT_RANDOM_US more */
 #define BBR_PROBE_WAIT_RANDOM_US 1000000U

@@ -276,8 +276,8 @@ put_impaired(struct delay_line *line, uint32_t path_id, void *handle, uint64_t a
 		path->lost_packets++;
 		return DELAY_LOST;
 	}
-	due_ns = processed_ns(path, arrival_ns, arrival_ns + imp->delay_ns - less_ns);
-	due_ns += impairment_jitter_ns(imp, arrival_ns);
+	due_ns = arrival_ns + imp->delay_ns - less_ns + impairment_jitter_ns(imp, arrival_ns);
+	due_ns = processed_ns(path, arrival_ns, due_ns);
 	if (due_ns < path->last_due_ns)
 		due_ns = path->last_due_ns;
 	path->last_due_ns = due_ns;

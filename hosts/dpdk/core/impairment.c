@@ -9,6 +9,13 @@
 
 #define CERTAIN_PPB UINT32_C(1000000000)
 #define FRACTION_BITS 24u
+/* Wi-Fi's model; e^-mean of its Poisson processes as parts of 2^64. */
+#define DEFERRAL_NS UINT64_C(1000000)
+#define DEFERRALS_NONE UINT64_C(6786177901268885274)
+#define RETRY_NS UINT64_C(7500000)
+#define RETRIES_NONE UINT64_C(113340712816370)
+
+__extension__ typedef unsigned __int128 wide;
 
 static bool
 can_lose(const struct gilbert_settings *gilbert)
@@ -20,7 +27,8 @@ bool
 impairment_is_any(const struct impairment_settings *settings)
 {
 	return settings->n_changes > 0 || settings->jitter.n_points_ns > 0 ||
-	       settings->reorder.share_ppb > 0 || can_lose(&settings->gilbert);
+	       settings->jitter.is_wifi || settings->reorder.share_ppb > 0 ||
+	       can_lose(&settings->gilbert);
 }
 
 /* NULL for no items, too: malloc() is not asked for 0 bytes. */
@@ -47,6 +55,7 @@ impairment_create(const struct impairment_settings *settings, uint64_t delay_ns)
 		.delay_ns = delay_ns,
 		.next_change_ns = EVENT_NEVER,
 		.jitter_state = settings->jitter.seed,
+		.retry_ppb = settings->jitter.retry_ppb,
 		.reorder_state = settings->reorder.seed,
 		.gilbert_state = settings->gilbert.seed,
 		.late_fifo = UINT32_MAX,
@@ -103,6 +112,7 @@ impairment_follow(struct impairment *imp, uint64_t now_ns, uint32_t *loss_ppb)
 	}
 	change = &imp->settings.changes[imp->done - 1];
 	imp->delay_ns = change->delay_ns;
+	imp->retry_ppb = change->retry_ppb;
 	*loss_ppb = change->loss_ppb;
 	return true;
 }
@@ -127,8 +137,32 @@ impairment_loses(struct impairment *imp)
 		       was_bad ? gilbert->loss_bad_ppb : gilbert->loss_good_ppb);
 }
 
+/* Knuth's: how many uniform numbers multiply to more than e^-mean. */
 static uint64_t
-draw_jitter_ns(struct impairment *imp)
+poisson(uint64_t *state, uint64_t none)
+{
+	uint64_t product = UINT64_MAX, n = 0;
+
+	while ((product = (uint64_t)((wide)product * prng_next(state) >> 64)) > none)
+		n++;
+	return n;
+}
+
+static uint64_t
+draw_wifi_ns(struct impairment *imp)
+{
+	uint64_t *state = &imp->jitter_state;
+	uint64_t ns = poisson(state, DEFERRALS_NONE) * DEFERRAL_NS;
+
+	if (ns > 0)
+		ns -= prng_next(state) % DEFERRAL_NS;
+	if (happens(state, imp->retry_ppb))
+		ns += poisson(state, RETRIES_NONE) * RETRY_NS;
+	return ns;
+}
+
+static uint64_t
+draw_quantile_ns(struct impairment *imp)
 {
 	const struct jitter_settings *jitter = &imp->settings.jitter;
 	uint64_t drawn = prng_next(&imp->jitter_state);
@@ -139,12 +173,18 @@ draw_jitter_ns(struct impairment *imp)
 	return from + ((to - from) * part >> FRACTION_BITS);
 }
 
+static uint64_t
+draw_jitter_ns(struct impairment *imp)
+{
+	return imp->settings.jitter.is_wifi ? draw_wifi_ns(imp) : draw_quantile_ns(imp);
+}
+
 uint64_t
 impairment_jitter_ns(struct impairment *imp, uint64_t now_ns)
 {
 	const struct jitter_settings *jitter = &imp->settings.jitter;
 
-	if (jitter->n_points_ns == 0)
+	if (jitter->n_points_ns == 0 && !jitter->is_wifi)
 		return 0;
 	if (jitter->every_ns == 0)
 		return draw_jitter_ns(imp);

@@ -20,6 +20,7 @@ struct impairment {
 	uint64_t jitter_state;
 	uint64_t jitter_until_ns;
 	uint64_t jitter_ns; /* what was drawn last */
+	uint32_t retry_ppb; /* now */
 	uint64_t reorder_state;
 	uint64_t gilbert_state;
 	bool is_bad;

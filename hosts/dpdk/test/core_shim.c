@@ -81,13 +81,13 @@ shim_delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay
 	return delay_line_configure(line, path, &settings);
 }
 
-/* changes: at, delay, loss of each; odds: share and by of reordering, p, r, 1-h, 1-k; seeds: of
- * jitter, reordering, bursts.
+/* changes: at, delay, loss, retries of each; odds: share and by of reordering, p, r, 1-h, 1-k, retries
+ * (UINT64_MAX: no Wi-Fi); seeds: of jitter, reordering, bursts.
  */
 int
 shim_delay_line_impair(struct delay_line *line, uint32_t path, const uint64_t *changes,
 		       uint32_t n_changes, uint64_t *points_ns, uint32_t n_points,
-		       uint64_t every_ns, const uint64_t odds[6], const uint64_t seeds[3])
+		       uint64_t every_ns, const uint64_t odds[7], const uint64_t seeds[3])
 {
 	struct path_change *list = calloc(n_changes + 1, sizeof(*list));
 	struct impairment_settings settings = {
@@ -96,6 +96,8 @@ shim_delay_line_impair(struct delay_line *line, uint32_t path, const uint64_t *c
 		.jitter = {.n_points_ns = n_points,
 			   .points_ns = points_ns,
 			   .every_ns = every_ns,
+			   .is_wifi = odds[6] != UINT64_MAX,
+			   .retry_ppb = odds[6] != UINT64_MAX ? (uint32_t)odds[6] : 0,
 			   .seed = seeds[0]},
 		.reorder = {.share_ppb = (uint32_t)odds[0], .by_ns = odds[1], .seed = seeds[1]},
 		.gilbert = {.p_ppb = (uint32_t)odds[2],
@@ -107,8 +109,9 @@ shim_delay_line_impair(struct delay_line *line, uint32_t path, const uint64_t *c
 	int error;
 
 	for (uint32_t i = 0; i < n_changes; i++)
-		list[i] = (struct path_change){changes[3 * i], changes[3 * i + 1],
-					       (uint32_t)changes[3 * i + 2]};
+		list[i] = (struct path_change){changes[4 * i], changes[4 * i + 1],
+					       (uint32_t)changes[4 * i + 2],
+					       (uint32_t)changes[4 * i + 3]};
 	error = delay_line_impair(line, path, &settings);
 	free(list);
 	return error;

@@ -73,11 +73,17 @@ def test_published_series(quantity: str, expected: float) -> None:
 
 
 def test_each_cca_alone() -> None:
-    measures = made({"sweep": {**BUFFERS["sweep"], "mixes": [0, 2]}}, lambda *_: 20e6)
+    totals = {"mean_queueing_delay": 0.03, "loss_rate": 0.02}
+    measures = made({"sweep": {**BUFFERS["sweep"], "mixes": [0, 2]}}, lambda *_: 20e6, totals)
     (line,) = lines(measures.run.settings)
-    (panel,) = panels(alone_along_plot(measures, line))
+    panel, *below = panels(alone_along_plot(measures, line))
     for name in ("cubic", "bbr"):
         assert points(panel[f"{name} alone (n = 1 trial each)"]) == ([1, 2, 10, 30], [40] * 4)
+    shown = {each.y.title: [points(item) for item in each.items] for each in below}
+    assert shown == {
+        "queueing\ndelay (ms)": [([1, 2, 10, 30], [30] * 4)] * 2,
+        "lost (%)": [([1, 2, 10, 30], [2] * 4)] * 2,
+    }
     mixed = made(BUFFERS, by_buffer)
     assert alone_along_plot(mixed, line) is None
 

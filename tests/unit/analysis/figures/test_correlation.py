@@ -157,7 +157,7 @@ def with_one_far(ratio: float, cost: float) -> Figure:
         if entry.assumption.key != "largest":
             small = {bound: PointsMoved(1.5) for bound in BOUNDS}
             return replace(entry, alone=small)
-        told = Estimate(ratio * entry.says[BOUNDS[0]], 1, None)
+        told = Estimate(mean=ratio * entry.says[BOUNDS[0]], n=1, ci95=None)
         return replace(entry, measured=told, alone=dict.fromkeys(BOUNDS, PointsMoved(cost)))
 
     calm = replace(near, entries=tuple(replace(e, alone=moved(near.entries[0]).alone)

@@ -33,7 +33,8 @@ from nashbed.analysis.figures.sketch import Sketch
 from nashbed.analysis.metrics.statistics import Estimate
 from tests.support.drawn import legend_of, points, texts
 
-PAIR = [("a", Estimate(2.0, 3, 0.5)), ("b", Estimate(4.0, 1, None))]
+ALONE = Estimate(mean=2.0, n=1, ci95=None)
+PAIR = [("a", Estimate(mean=2.0, n=3, ci95=0.5)), ("b", Estimate(mean=4.0, n=1, ci95=None))]
 MADE = means([(0, PAIR[0][1]), (1, None), (2, PAIR[1][1])], "x ({n})", factor=10, color="red")
 ITEMS: list[Item] = [
     Line([0, 1], [2, 3], "line", color="black"), MADE, Band([0, 1], 0, [1, 2], "band"),
@@ -74,9 +75,10 @@ def test_a_heat_map_in_print_has_room_for_its_cells_and_its_title() -> None:
 
 def test_means_leave_out_what_is_not_known_and_have_bars_where_there_is_an_interval() -> None:
     assert (MADE.x, MADE.y, MADE.half) == ([0, 2], [20, 40], [5, 0])
-    alone = means([(0, Estimate(2.0, 1, None))], "n = 1")
+    alone = means([(0, ALONE)], "n = 1")
     assert (alone.half, alone.points) == (None, [])
-    few = means([(1, Estimate(2.0, 2, None, (1.0, 3.0)))], factor=2, across=True, color="red")
+    pair = ALONE.model_copy(update={"n": 2, "points": (1.0, 3.0)})
+    few = means([(1, pair)], factor=2, across=True, color="red")
     assert few.points == [(1, 2.0), (1, 6.0)]
     _, (ax,) = axes_of(Panel([few]))
     assert ax.collections[-1].get_offsets().tolist() == [[2, 1], [6, 1]]

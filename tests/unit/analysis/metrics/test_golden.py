@@ -27,8 +27,8 @@ from nashbed.analysis.metrics.losses import (
     BY_REASON,
     LOSS,
     increase,
-    loss_rate,
     loss_rate_by_reason,
+    packet_rate,
     retransmit_share,
 )
 from nashbed.analysis.metrics.mixes import Crossing, crossings, rtt_order
@@ -170,8 +170,8 @@ def test_ellipse_by_hand() -> None:
     assert gaussian_ellipse(np.array([1.0, 5]), np.array([1.0, 3])) is None
 
 
-def test_loss_rate() -> None:
-    found = loss_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
+def test_packet_rate() -> None:
+    found = packet_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
     assert found[:2].tolist() == [0.25, 0.0]
     assert np.isnan(found[2])
 
@@ -400,17 +400,17 @@ def test_estimate() -> None:
     found = estimate([1.0, 2.0, 3.0])
     assert found is not None
     assert (found.mean, found.n) == (2.0, 3)
-    assert found.half_width == pytest.approx(2.484138, abs=1e-6)
+    assert found.ci95 == pytest.approx(2.484138, abs=1e-6)
     single = estimate([5.0, float("nan")])
     assert single is not None
-    assert (single.mean, single.n, single.half_width) == (5.0, 1, None)
+    assert (single.mean, single.n, single.ci95) == (5.0, 1, None)
 
 
 def test_points_stand_for_an_interval_that_cannot_be() -> None:
     # Losses of 0.7 and 3.1 %: 1.9 +- 12.706 x 1.2, far below zero.
     found = estimate([0.031, 0.007], possible=(0, 1))
     assert found is not None
-    assert (found.mean, found.n, found.half_width) == (pytest.approx(0.019), 2, None)
+    assert (found.mean, found.n, found.ci95) == (pytest.approx(0.019), 2, None)
     assert found.points == (0.007, 0.031)
     assert with_interval(found.scaled(100)) == ("1.90", "(0.700, 3.10)")
 
@@ -426,7 +426,7 @@ def test_points_stand_for_an_interval_that_cannot_be() -> None:
 def test_other_intervals_stay(values: list[float], half: float) -> None:
     found = estimate(values, possible=(0, 1))
     assert found is not None
-    assert found.half_width == pytest.approx(half, rel=1e-4)
+    assert found.ci95 == pytest.approx(half, rel=1e-4)
     assert found.points == ()
     assert estimate([]) is None
 
@@ -434,7 +434,7 @@ def test_other_intervals_stay(values: list[float], half: float) -> None:
 def test_two_trials_are_their_values() -> None:
     found = estimate([0.019, 0.0191], possible=(0, 1))
     assert found is not None
-    assert (found.half_width, found.points) == (None, (0.019, 0.0191))
+    assert (found.ci95, found.points) == (None, (0.019, 0.0191))
 
 
 def test_rtt_order() -> None:

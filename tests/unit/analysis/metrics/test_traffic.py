@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from itertools import count
 
@@ -42,6 +43,19 @@ def trial(**more) -> TrialData:
 def test_completion_time() -> None:
     found = completion_time(np.array([S, 2 * S]), np.array([1.5 * S, np.nan]))
     assert found.tolist() == [0.5, math.inf]
+
+
+def test_the_completion_time_of_a_flow() -> None:
+    """Flow 1 carried two transfers, of 1 and 3 s; flow 0 sends until the end."""
+    own = dataclasses.replace(
+        TRANSFERS,
+        flow=np.array([1, 1]),
+        arrival_ns=np.array([0, 5 * S]),
+        completed_ns=np.array([1.0 * S, 8.0 * S]),
+    )
+    found = METRICS["completion_time"].compute(trial(transfers=own))
+    assert np.isnan(found[0])
+    assert found[1] == 2
 
 
 def ideal(size: int, handshake: bool, rate_bps: int = 12_112_000, rtt_ms: int = 40) -> float:

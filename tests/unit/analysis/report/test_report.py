@@ -13,6 +13,7 @@ from nashbed.analysis.measures import measure_run
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
+from nashbed.analysis.results.frames import made_section
 from nashbed.analysis.results.summary import summarise
 from nashbed.controlplane.contract.trial import Disturbance
 from nashbed.controlplane.store.errors import RunError
@@ -281,6 +282,8 @@ def test_several_groups(tmp_path: Path) -> None:
     assert found.state_count == 6
     assert not found.undecided
     assert not Page(build_report(run, PAGE)).open
+    first = made_section(summarise(run), "mixes")["rows"][0]["values"]
+    assert re.fullmatch(r"\(near [\d.]+, far [\d.]+\)", first[2][1])
 
 
 @pytest.mark.slow

@@ -315,6 +315,8 @@ def test_a_run_without_a_valid_trial_has_tables_without_rows(
     assert run.tables["flows"].columns == [
         name for name in full["flows"].columns if name in run.tables["flows"].columns
     ]
+    assert run.tables["mixes"].schema == full["mixes"].schema
+    assert {row["values"][1] for row in run.section("mixes")["rows"]} == {("0/1 (1 invalid)", "")}
     for table in ("postcards", "harm"):
         with pytest.raises(RunError, match="no valid trial"):
             run.export(run_copy / "export", form, [table])

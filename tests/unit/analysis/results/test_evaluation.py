@@ -71,7 +71,7 @@ def test_references_are_read_in_the_controls_place_trial_by_trial() -> None:
     assert row["what"] == "per flow throughput, at 2 bbr"
     assert (row["value"].mean, row["cubic"].mean) == pytest.approx((10e6, 20e6))
     assert row["less_cubic"].mean == pytest.approx(-10e6)
-    assert row["less_cubic"].half_width == pytest.approx(1e6 * 4.3027 / np.sqrt(3), rel=1e-4)
+    assert row["less_cubic"].ci95 == pytest.approx(1e6 * 4.3027 / np.sqrt(3), rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_harm_by_hand() -> None:
 def test_one_repetition_tells_no_verdict() -> None:
     found = {(h.by, h.metric): h for h in harm_of_run(measured(factors=(1.0,)))}
     own = found["cubic", "per_flow_throughput"]
-    assert own.harm.half_width is None
+    assert own.harm.ci95 is None
     assert found["bbr", "per_flow_throughput"].against(own) is None
 
 

@@ -43,6 +43,15 @@ def test_states_by_hand() -> None:
     assert bits == 30 * 1e8 + 20 * 1e7 + 30 * 5e7
 
 
+def test_an_outage_that_comes_again_does_so_until_the_end() -> None:
+    """At 1.5, 3.5 and 5.5 s; the last one ends with the trial."""
+    (setting,) = scenario_settings(
+        scenario(change("from: 1.5s, to: 2s, down: true, every: 2s"), duration="6s")
+    )
+    states = [(s.at_ns / S, s.rate_bps // 10**6) for s in setting.changes]
+    assert states == [(1.5, 0), (2, 100), (3.5, 0), (4, 100), (5.5, 0), (6, 100)]
+
+
 def test_a_policer_alone_schedules_nothing() -> None:
     (setting,) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
     assert not setting.is_scheduled
@@ -74,6 +83,17 @@ def change(*items: str) -> str:
             "",
             "changes[1].from: the outage before lasts until 9s",
         ),
+        (
+            change("from: 1s, to: 3s, down: true, every: 2s"),
+            "",
+            "changes[0].every: the outage before lasts until 3s",
+        ),
+        (
+            change("from: 1s, to: 2s, down: true, every: 5s", "from: 6s, to: 8s, down: true"),
+            "",
+            "changes[1].from: the outage before lasts until 7s",
+        ),
+        (change("at: 1s, rate: 2mbit, every: 2s"), "", "changes[0].every: is more than 0"),
         (change("from: 9s, to: 2s, down: true"), "", "changes[0].to: 2s is not after `from`"),
         (change("from: 2s, to: 9s"), "", "changes[0].down: goes with `from` and `to`"),
         (change("rate: 1mbit"), "", "changes[0]: has no time"),

@@ -40,6 +40,21 @@ def test_the_machine_of_a_lane_has_a_seed_and_a_kernel(testbed: Testbed) -> None
     assert make_attempt(scenario, trials[0], 1, 0, Path("nowhere")).program().seed not in seeds
 
 
+def test_paired_trials_differ_in_their_seeds_by_repetition_and_attempt_alone(
+    testbed: Testbed,
+) -> None:
+    scenario = scenario_with("trials: 1", "trials: 2\npaired_seeds: true")
+    trials = plan_of(scenario, testbed).trials
+    seeds: dict[tuple[int, int], set[int]] = {}
+    for trial in trials:
+        for number in (0, 1):
+            attempt = make_attempt(scenario, trial, number, 0, Path("nowhere"))
+            seeds.setdefault((trial.repetition, number), set()).add(attempt.seed)
+    assert len(trials) > scenario.trials == 2
+    assert [len(same) for same in seeds.values()] == [1, 1, 1, 1]
+    assert len(set.union(*seeds.values())) == 4
+
+
 def test_flows_are_numbered_over_groups_and_strategies(
     scenario: Scenario, testbed: Testbed
 ) -> None:

@@ -59,6 +59,10 @@ def states(way: Impairment) -> list[tuple[int, int, int]]:
         ("jitter: {uniform: 1ms, normal: 1ms}", "has uniform and normal; write one of"),
         ("jitter: {every: 1ms}", "has no distribution"),
         ("jitter: {normal: 2s}", "normal: 2s is out of range"),
+        (
+            "jitter: {normal: 2ms}, changes: [{at: 200ms, base_rtt: 9ms, wifi: 7ms}]",
+            r"changes\[0\].wifi: changes a jitter of this kind",
+        ),
         ("loss: {gilbert: {p: 101%}}", "p: 101% is out of range"),
         ("loss: {gilbert: {p: 1%, 1-h: 200%}}", "1-h: 200% is out of range"),
         ("loss: {gilbert: {p: 1%, 1-k: 60%}}", "1-h: 60.4% of the packets are lost"),
@@ -157,6 +161,22 @@ def test_quantiles_of_distributions() -> None:
     exponential = Jitter.model_validate({"exponential": "1ms"}).points_ns
     assert exponential[128] == pytest.approx(0.6931 * MS, rel=1e-4)
     assert exponential[-1] == 4 * MS
+
+
+def test_the_mean_of_wifi_becomes_the_share_that_is_sent_again(testbed: Testbed) -> None:
+    """(mean - 1 ms) / 90 ms, from 0 to 1; a way without it is not told."""
+    scenario = with_path(
+        "jitter: {wifi: 10ms}, changes: [{at: 100ms, base_rtt: 10ms, wifi: 0.5ms}, "
+        "{at: 200ms, base_rtt: 20ms}, {at: 300ms, base_rtt: 20ms, wifi: 500ms}]"
+    )
+    setting = plan_of(scenario, testbed).trials[0].setting
+    (delay,) = group_delays(scenario, setting, 1, losses=[(50 * MS, 5)])
+    told = delay.forward.as_message()
+    seed = told["jitter"].pop("seed")
+    assert told["jitter"] == {"is_wifi": True, "retry_ppb": 10**8, "every_ns": 0}
+    assert seed > 0
+    assert [change["retry_ppb"] for change in told["changes"]] == [10**8, 0, 0, 10**9]
+    assert not any("retry_ppb" in change for change in delay.back.as_message()["changes"])
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from statistics import fmean, median
 
 import pytest
 from nashbed.controlplane.config import parse_scenario
+from nashbed.controlplane.contract.course import StaggeredStart
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.flow_group import FlowGroup
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import Duration
 from nashbed.controlplane.plan.attempt import drain_ns, make_attempt
 from nashbed.controlplane.plan.generator_config import generator_config
 from nashbed.controlplane.plan.transfers import draw_transfers
@@ -74,6 +76,23 @@ def test_a_transfer_is_a_flow_that_ends(testbed: Testbed) -> None:
     assert "kept" not in json.dumps(told)
 
 
+def test_flows_of_the_mix_may_end(testbed: Testbed) -> None:
+    """Each starts as others of the mix do, in the order of the mix, and has a size."""
+    sized = MAIN.replace("count: 3", "count: 3, size: {one_of: [1kB, 5kB]}")
+    ended = MAIN.replace("main", "b").replace("count: 3", "count: 1, size: 1MB, strategy: reno")
+    scenario = scenario_with(MAIN, sized + ended + WEB.replace("20kB", "7B"))
+    assert [g.name for g in scenario.mixed] == ["main"]
+    staggered = scenario.model_copy(update={"start": StaggeredStart(staggered=Duration(20 * MS))})
+    trial = plan_of(scenario, testbed).trials[0]
+    flows = make_attempt(staggered, trial, 0, 0, Path("nowhere")).flows
+    assert all(flow.is_transfer for flow in flows)
+    assert {flow.size_bytes for flow in flows[:3]} <= {1000, 5000}
+    assert [flow.size_bytes for flow in flows[3:]] == [10**6] + 8 * [7]
+    jitter = scenario.start_jitter.ns
+    assert all(0 <= flows[i].start_ns - 20 * i * MS <= jitter for i in range(3))
+    assert [flow.mixed for flow in flows[:5]] == [True] * 3 + [False] * 2
+
+
 def test_time_is_left_for_the_end_of_few_transfers_only(testbed: Testbed) -> None:
     def drain(scenario: Scenario) -> int:
         return drain_ns(scenario, plan_of(scenario, testbed).trials[0])
@@ -106,8 +125,18 @@ def test_time_is_left_for_the_end_of_few_transfers_only(testbed: Testbed) -> Non
         ),
         (
             "arrivals: {every: 50ms}",
-            "count: 2",
-            "flows[1].size: is that of transfers; write `arrivals`, or remove it",
+            "count: 2, strategy: reno, connections: kept",
+            "flows[1].connections: is that of transfers; write `arrivals`, or remove it",
+        ),
+        (
+            "arrivals: {every: 50ms}",
+            "count: 2, strategy: reno, app: {rate: 1mbit}",
+            "flows[1].app: transfers are an application; remove `size`, or `app`",
+        ),
+        (
+            "arrivals: {every: 50ms}, size: 20kB}",
+            "count: 2, strategy: reno, size: 20kB}\nstart: iperf3",
+            "flows[1].size: iperf3 sends bulk data; write another start, e.g. together",
         ),
         (
             "{every: 50ms}",
