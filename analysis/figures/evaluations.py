@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -14,21 +13,13 @@ from nashbed.controlplane.contract.model import JsonObject
 from ..results.evaluations import ControlsTable
 from ..text import number, shown
 from .cells import draw_cells
-from .saving import save
-from .style import INK, MUTED, WIDE, house_style, new_figure
+from .style import INK, MUTED, WIDE, new_figure
 
 VALUE = {"worse": -1.0, "less": 0.0, "": 0.0, "more": 0.0, "better": 1.0}
 SIGN = {-1.0: "\u25bc ", 0.0: "", 1.0: "\u25b2 "}
 """In front of a number, so that colour alone does not tell."""
 COLOURS = ListedColormap(["#f2c078", "#f7f8f9", "#9bd3bd"])
 ROW_INCHES, HEAD_INCHES = 0.2, 1.1
-
-
-def write_plate(table: ControlsTable, path: Path) -> Path:
-    """Draw the plate into a file, whose ending says the format: png, pdf or svg."""
-    with house_style():
-        (written,) = save(draw_controls(table), path.with_suffix(""), [path.suffix.lstrip(".")])
-    return written
 
 
 def draw_controls(table: ControlsTable) -> Figure:

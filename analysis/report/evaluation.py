@@ -15,9 +15,13 @@ from nashbed.controlplane.store.staging import write_whole
 
 from ..correlation import RunCorrelation
 from ..figures.catalogue import draw_all, sketches
+from ..figures.evaluations import draw_controls
+from ..figures.saving import save
+from ..figures.style import house_style
 from ..frame import Column, Frame
 from ..metrics.statistics import Estimate
 from ..results.evaluation import MISSED, UNDECIDED, Evaluated, rows_frame
+from ..results.evaluations import ControlsTable
 from ..results.summary import RunSummary
 from .build import environment
 from .context import figure_context
@@ -62,6 +66,16 @@ def write_pages(
         .render(figures=figures, **_context(evaluated, frame))
     )
     write_whole(folder / "index.html", page)
+
+
+def write_controls(table: ControlsTable, files: Iterable[Path]) -> None:
+    """Write controls side by side: as a table where a name ends in .csv, else as a plate."""
+    for file in files:
+        if file.suffix == ".csv":
+            write_whole(file, table.table.write_csv())
+        else:
+            with house_style():
+                save(draw_controls(table), file.with_suffix(""), [file.suffix.lstrip(".")])
 
 
 def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:

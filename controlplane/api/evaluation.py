@@ -29,7 +29,6 @@ from nashbed.controlplane.machine.c_files.finding import find_ccas, require_stra
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.store.documents import read_document, write_document
-from nashbed.controlplane.store.staging import write_whole
 
 from .files import read_scenario, read_testbed, yaml_text
 from .running import RunInProgress, resume, start
@@ -170,6 +169,7 @@ def controls_table(folders: Sequence[str | Path], out: Sequence[str | Path] = ()
         ConfigError: A file's ending says no format.
         RunError: One has not ended, or they were not measured alike.
     """
+    from nashbed.analysis.report.evaluation import write_controls  # noqa: PLC0415 - slow to import
     from nashbed.analysis.results.evaluations import (  # noqa: PLC0415 - slow to import
         controls_table,
     )
@@ -178,13 +178,7 @@ def controls_table(folders: Sequence[str | Path], out: Sequence[str | Path] = ()
     if unknown := [file for file in files if file.suffix not in {".csv", *PLATES}]:
         raise ConfigError(f"{unknown[0]}: write a name that ends in .csv or {', '.join(PLATES)}")
     table = controls_table([Path(folder) for folder in folders])
-    for file in files:
-        if file.suffix == ".csv":
-            write_whole(file, table.table.write_csv())
-        else:
-            from nashbed.analysis.figures.evaluations import write_plate  # noqa: PLC0415 - likewise
-
-            write_plate(table, file)
+    write_controls(table, files)
     return table
 
 

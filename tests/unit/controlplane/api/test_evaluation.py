@@ -15,7 +15,10 @@ from nashbed.evaluation import evaluate
         ({"control": "bbbr"}, r"'bbbr' is not a known congestion control; did you mean 'bbr'\?"),
         ({"control": "nosuch.c"}, r"^nosuch.c: no such file; `nashbed cc new NAME` writes one"),
         ({"control": "cubic", "size": "quik"}, r"^size quik: did you mean 'quick'\? write one of"),
-        ({"control": "cubic", "battery": "mine"}, r"^mine: no such battery; there are c4, rfc9743"),
+        (
+            {"control": "cubic", "battery": "mine"},
+            r"^mine: no such battery; there are bbr-draft, c4",
+        ),
     ],
 )
 def test_what_there_is_not_is_refused(asked: dict[str, str], message: str, tmp_path: Path) -> None:
