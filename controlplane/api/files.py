@@ -158,10 +158,12 @@ def find_testbed(name: str | Path) -> Path:
         return Path(name)
     path = CONFIGS / "testbeds" / f"{name}.yaml"
     if not path.exists():
-        known = sorted(p.stem for p in path.parent.glob("*.yaml") if "example" not in p.name)
+        names = sorted(each.stem for each in path.parent.glob("*.yaml"))
+        known = ", ".join(each for each in names if not each.endswith(".example"))
+        examples = ", ".join(each for each in names if each.endswith(".example"))
         raise ConfigError(
-            f"testbed {text!r}: there is no such file in configs/testbeds/; write one of "
-            f"{', '.join(known)}, or a path"
+            f"testbed {text!r}: there is no such file in configs/testbeds/; write one of {known}, "
+            f"or the path of one that you have made of {examples}"
         )
     return path
 
