@@ -11,9 +11,11 @@ from ..figures.catalogue import DrawnFigure
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..nash.sentence import answers, overview, question
+from ..results.fairness import fairness_answers
 from ..results.summary import RunSummary
 from ..text import buffer_text, setting_text
 
+FAIRNESS = "Is it fair to what is deployed, and would it be adopted?"
 MOST_ANSWERS = 4
 """Settings whose answers the first screen has one by one; of more it says how many are alike."""
 LISTED_NEAR = 6
@@ -35,10 +37,16 @@ def picture_of(summary: RunSummary, figures: Sequence[DrawnFigure]) -> DrawnFigu
 
 
 def first_screen(summary: RunSummary) -> JsonObject:
-    """Everything that it says; nothing of a run that looks for no equilibrium."""
+    """Everything that it says; of a run that looks for no equilibrium, what a victim shows."""
     measures, settings = summary.measures, summary.equilibria
     if not summary.seeks_equilibria:
-        return {"question": "", "answers": [], "map": [], "headlines": []}
+        found = fairness_answers(measures)
+        return {
+            "question": FAIRNESS if found else "",
+            "answers": [{"text": f"{a.text}.", "sure": f"{_capital(a.why)}."} for a in found],
+            "map": [],
+            "headlines": [],
+        }
     several = len(settings) > MOST_ANSWERS
     return {
         "question": question(measures.strategies, [each.flows for each in settings]),

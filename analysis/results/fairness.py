@@ -7,6 +7,7 @@ Sherry, HotNets 2019). It spreads where a flow gains by switching to it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from nashbed.controlplane.contract.trial import Setting
 
@@ -29,49 +30,73 @@ SWITCH = {
 }
 
 
+class FairnessAnswer(NamedTuple):
+    """A sentence on a control.
+
+    Attributes:
+        text: What it is or gets.
+        why: What that says, or why it is said.
+    """
+
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        """Both in a line."""
+        return f"{self.text}: {self.why}"
+
+
 def fairness_lines(measures: RunMeasures) -> list[str]:
-    """Two sentences for each setting and control that is not deployed; none: not asked for."""
+    """The answers of a run, a line each."""
+    return [str(answer) for answer in fairness_answers(measures)]
+
+
+def fairness_answers(measures: RunMeasures) -> list[FairnessAnswer]:
+    """Two answers for each setting and control that is not deployed; none: not asked for."""
     found = [harm for harm in harm_of_run(measures) if harm.metric == METRIC]
     own = {harm.setting.label: harm for harm in found if harm.by == harm.victim}
     return [
-        line
+        answer
         for harm in found
         if harm.by not in (harm.victim, *YARDSTICKS) and harm.setting.label in own
-        for line in (_fair(harm, own[harm.setting.label]), *_adopted(measures, harm))
+        for answer in (_fair(harm, own[harm.setting.label]), *_adopted(measures, harm))
     ]
 
 
-def _fair(harm: Harm, own: Harm) -> str:
-    return (
-        f"{harm.setting.label}: {harm.by} is {FAIR[harm.against(own)]}: it takes "
-        f"{_text(harm.harm, 100)} % of the throughput of a {harm.victim} flow, another "
-        f"{harm.victim} flow {_text(own.harm, 100)} %"
+def _fair(harm: Harm, own: Harm) -> FairnessAnswer:
+    return FairnessAnswer(
+        f"{harm.setting.label}: {harm.by} is {FAIR[harm.against(own)]}",
+        f"it takes {_text(harm.harm, 100)} % of the throughput of a {harm.victim} flow, another "
+        f"{harm.victim} flow {_text(own.harm, 100)} %",
     )
 
 
-def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[str]:
+def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[FairnessAnswer]:
     """Of two flows, one switches; of more, the mixes of a victim do not show it."""
     cells = {_who(measures, cell): cell for cell in measures.cells(harm.setting)}
     before, after = (harm.victim, harm.victim), tuple(sorted((harm.victim, harm.by)))
-    line = _switch(harm.setting, harm.victim, harm.by, cells.get(before), cells.get(after))
-    yield from (line,) if line else ()
+    answer = _switch(harm.setting, harm.victim, harm.by, cells.get(before), cells.get(after))
+    yield from (answer,) if answer else ()
 
 
 def switch_line(measures: RunMeasures, setting: Setting) -> str:
     """Of a game of one group and two strategies: would the first flow switch? Empty: not known."""
     first, second = measures.strategies
     cells = {_who(measures, cell).count(second): cell for cell in measures.cells(setting)}
-    return _switch(setting, first, second, cells.get(0), cells.get(1))
+    return str(_switch(setting, first, second, cells.get(0), cells.get(1)) or "")
 
 
-def _switch(setting: Setting, victim: str, by: str, own: Cell | None, beside: Cell | None) -> str:
-    """What a flow gains that leaves its own kind for another control; empty: not known."""
+def _switch(
+    setting: Setting, victim: str, by: str, own: Cell | None, beside: Cell | None
+) -> FairnessAnswer | None:
+    """What a flow gains that leaves its own kind for another control; None: not known."""
     before, after = _throughput(own, victim), _throughput(beside, by)
     if before is None or after is None:
-        return ""
-    return (
+        return None
+    return FairnessAnswer(
         f"{setting.label}: a {victim} flow that switches to {by} gets {_text(after, 1e-6)} "
-        f"instead of {_text(before, 1e-6)} Mbit/s: {SWITCH[compared(after, before)]}"
+        f"instead of {_text(before, 1e-6)} Mbit/s",
+        SWITCH[compared(after, before)],
     )
 
 

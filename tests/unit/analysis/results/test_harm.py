@@ -11,6 +11,7 @@ from nashbed.analysis.figures.plot import Bars
 from nashbed.analysis.figures.traffic import run_sketches
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.report.first_screen import first_screen
 from nashbed.analysis.results.acceptance import check_measures
 from nashbed.analysis.results.fairness import fairness_lines
 from nashbed.analysis.results.frames import made_section, made_table
@@ -149,6 +150,15 @@ def test_whether_it_is_fair_and_would_be_adopted() -> None:
     first, second = fairness_lines(measured(factors=(1.0,)))
     assert "bbr is undecided, as there are too few trials for an interval: it takes 87.5 %" in first
     assert second.endswith("undecided, as there are too few trials for an interval")
+
+
+def test_a_report_of_harm_answers_first() -> None:
+    screen = first_screen(RunSummary(measured(factors=(1.0, 1.0, 1.0)), [], [], []))
+    assert screen["question"] == "Is it fair to what is deployed, and would it be adopted?"
+    assert [answer["text"].partition(": ")[2][:20] for answer in screen["answers"]] == [
+        "bbr is not fair, as ", "a cubic flow that sw",
+    ]  # fmt: skip
+    assert screen["answers"][1]["sure"] == "It would not switch."
 
 
 def test_table_of_harm() -> None:
