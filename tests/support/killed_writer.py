@@ -293,7 +293,16 @@ def _pyramid(folder: Path, text: str) -> None:
 
 
 def _evaluation(folder: Path, text: str) -> None:
-    battery = SimpleNamespace(name="b", title="t", source="s", references=())
+    battery = SimpleNamespace(
+        name="b",
+        title="t",
+        source="s",
+        subject="x",
+        references=(),
+        limited=False,
+        harm=None,
+        games=(),
+    )
     found: Any = Evaluated(battery, text, "quick", (), (), (), {})
     write_pages(found, folder)
 
