@@ -167,7 +167,7 @@ def controls_table(folders: Sequence[str | Path], out: Sequence[str | Path] = ()
 
     Raises:
         ConfigError: A file's ending says no format.
-        RunError: One has not ended, or they were not measured alike.
+        RunError: One has not ended, or two are of one control, of two batteries or of two sizes.
     """
     from nashbed.analysis.report.evaluation import write_controls  # noqa: PLC0415 - slow to import
     from nashbed.analysis.results.evaluations import (  # noqa: PLC0415 - slow to import
