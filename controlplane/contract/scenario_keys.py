@@ -26,7 +26,7 @@ from .queues import (
 )
 from .selection import KernelRelease, SettingSelection
 from .shared import CONSTANTS
-from .strategy import CcaInFile, ModuleParameters, Strategy
+from .strategy import CcaInFile, ModuleParameters, ProgramInFile, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
 from .traffic import OF_MIX
 from .units import Buffer, Duration, Rate, Share, Size
@@ -279,8 +279,9 @@ class ScenarioKeys(ContractModel):
             `iperf3` they do not).
         strategies: Congestion controls, by name or, of one's own, by the path of its C file
             relative to this one: `./mycc.c` is `mycc` from there on; of a kernel module also a
-            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. A mix counts
-            the flows of the second one.
+            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. Or programs, by
+            the file that describes each: `{program: ngtcp2-cubic.yaml}`, of configs/programs or
+            relative to this one. A mix counts the flows of the second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -332,6 +333,11 @@ class ScenarioKeys(ContractModel):
         return {str(s): s.params for s in self.strategies if isinstance(s, CcaInFile) and s.params}
 
     @property
+    def programs(self) -> dict[str, ProgramInFile]:
+        """The strategies that are programs, by their names."""
+        return {str(s): s for s in self.strategies if isinstance(s, ProgramInFile)}
+
+    @property
     def mixed(self) -> tuple[FlowGroup, ...]:
         """The flow groups of the mix; they stand before all others."""
         return tuple(group for group in self.flows if group.mixed)
@@ -353,9 +359,14 @@ class ScenarioKeys(ContractModel):
 
     @property
     def ccas(self) -> tuple[str, ...]:
-        """Every CCA that flows run: the strategies, and those of background groups."""
+        """Every strategy that flows run: those of the mix, and those of background groups."""
         fixed = (group.runs for group in self.flows if group.runs not in (OF_MIX, UDP))
         return tuple(dict.fromkeys((*self.strategies, *fixed)))
+
+    @property
+    def kernel_ccas(self) -> tuple[str, ...]:
+        """Those that are congestion controls of the hosts' kernel, and not programs."""
+        return tuple(name for name in self.ccas if name not in self.programs)
 
     @property
     def longest(self) -> Duration:

@@ -42,7 +42,7 @@ def find_ccas(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> tuple[CFi
         source = _source_of(name, written, own, kernels)
         return None if source is None else CCA.read(source)
 
-    found = _each(scenario.model.ccas, read, f"{scenario.name}: strategies")
+    found = _each(scenario.model.kernel_ccas, read, f"{scenario.name}: strategies")
     return tuple(cca for cca in found if cca is not None)
 
 
@@ -131,7 +131,7 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
         HostError: One line for each thing that this machine lacks to run `ccas`.
     """
     files = {cca.name for cca in ccas}
-    others = [name for name in scenario.model.ccas if name not in files]
+    others = [name for name in scenario.model.kernel_ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
     require_runnable(ccas, testbed.is_virtual)
     require_parameters(scenario.model, ccas)
