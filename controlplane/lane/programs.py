@@ -5,7 +5,6 @@ Everything they write goes into a folder of the attempt, which is removed once i
 
 from __future__ import annotations
 
-import shutil
 import signal
 import threading
 from collections.abc import Sequence
@@ -13,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config.programs import SHIPPED
-from ..contract.errors import HostError, Interrupted, PrerequisiteError
+from ..contract.errors import HostError, Interrupted
 from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.program import Program, filled
 from ..contract.shared import CONSTANTS
 from ..contract.units import NS_PER_S, bytes_in_flight
+from ..machine.guest.programs import PATH, which
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.host.sockets import ANY, local_ends
@@ -35,7 +35,6 @@ FILE_BLOCKS = 2**19
 """Of 512 bytes: the largest file that a program may write has 256 MiB."""
 FIRST_SIGNAL = 128
 """Exit codes above it stand for signals, as in shells."""
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 CONFINED = 'ulimit -f "$0" && cd "$1" && shift && exec "$@" >&2'
 """Standard output goes where standard error goes: to the program's own file."""
 
@@ -174,7 +173,7 @@ class Programs:
     def _start(self, pair: Pair, what: str, side: Side, command: Sequence[str]) -> ManagedProcess:
         name = f"{pair.flows[0].cc} {what} of flow {pair.flows[0].index}"
         words = filled(tuple(command), self._values(pair))
-        words[0] = which(words[0])
+        words[0] = str(which(words[0]))
         environment = [f"PATH={PATH}", f"HOME={pair.folder}", "LC_ALL=C.UTF-8"]
         confined = ["/bin/sh", "-c", CONFINED, str(FILE_BLOCKS), str(pair.folder), *words]
         args = ["/usr/bin/env", "-i", *environment, *confined]
@@ -263,14 +262,6 @@ def program_folder(folder: Path, first: TrialFlow) -> Path:
 def output_of(folder: Path, what: str) -> Path:
     """The file with what a `server` or a `client` says."""
     return folder / f"{what}.txt"
-
-
-def which(program: str) -> str:
-    """The path of a program; raises PrerequisiteError where it is not found."""
-    found = shutil.which(program, path=PATH)
-    if found is None:
-        raise PrerequisiteError(f"{program}: not found in {PATH}; install it")
-    return found
 
 
 def _failed(process: ManagedProcess, problem: str) -> HostError:

@@ -16,6 +16,7 @@ from ...contract.errors import ConfigError, HostError, did_you_mean
 from ...contract.scenario import Scenario, combinations, varied
 from ...contract.strategy import CcaInFile
 from ...contract.testbed import Testbed
+from ..guest.programs import require_programs
 from ..paths import guest_configuration
 from .kernel_support import kernels_own, require_ccas, takes_modules
 from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, require_runnable, shipped_cca
@@ -128,12 +129,13 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
 
     Raises:
         ConfigError: One line for each strategy that is unknown or missing, or not for such time.
-        HostError: One line for each thing that this machine lacks to run `ccas`.
+        HostError: One line for each thing that this machine lacks to run them.
     """
     files = {cca.name for cca in ccas}
     others = [name for name in scenario.model.kernel_ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
     require_runnable(ccas, testbed.is_virtual)
+    require_programs(scenario.model, scenario.name, is_virtual=testbed.is_virtual)
     require_parameters(scenario.model, ccas)
     if not testbed.is_virtual:
         require_ccas(ccas)
