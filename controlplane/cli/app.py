@@ -126,6 +126,7 @@ Write your own:
   list       listing    List the scenarios, testbeds, congestion controls or figures that there are.
   cc         cc         Congestion controls in one C file: list, write, check and compare them.
   aqm        aqm        Queue disciplines: list ours, write and check your own in one C file.
+  program    program    Programs as strategies: list, write and check the files that describe them.
 Ask models:
   model      model      Predict throughputs and equilibria by all models, or test the models.
   atlas      atlas      Map the equilibrium that a model predicts.

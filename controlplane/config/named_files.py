@@ -9,7 +9,7 @@ from typing import TypeVar
 from ..contract.errors import ConfigError
 from ..contract.flow_group import FlowGroup
 from ..contract.model import FileModel
-from ..contract.program import Program
+from ..contract.program import FlowProgram
 from ..contract.scenario import Scenario
 from ..contract.strategy import ProgramInFile
 from ..contract.traffic import FileSizes
@@ -63,7 +63,7 @@ class NamedFiles:
             return strategy
         find = self._find or (lambda written: find_program(written, self._folder))
 
-        def read(path: Path) -> Program:
+        def read(path: Path) -> FlowProgram:
             program = read_program(path)
             check_cc(strategy, program)
             return program

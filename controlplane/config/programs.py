@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from pydantic import ValidationError
 
 from ..contract.errors import ConfigError, did_you_mean
-from ..contract.program import Program
+from ..contract.program import FlowProgram
 from .strict_yaml import parse, to_config_error
 
 SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "programs"
@@ -45,7 +45,7 @@ def program_names() -> list[str]:
     return found
 
 
-def read_program(path: Path) -> Program:
+def read_program(path: Path) -> FlowProgram:
     """Read a program's file.
 
     Raises:
@@ -54,12 +54,12 @@ def read_program(path: Path) -> Program:
     """
     source = parse(path.read_text(encoding="utf-8"), str(path))
     try:
-        return Program.model_validate(source.data)
+        return FlowProgram.model_validate(source.data)
     except ValidationError as error:
-        raise to_config_error(error, source, Program.model_json_schema()) from error
+        raise to_config_error(error, source, FlowProgram.model_json_schema()) from error
 
 
-def check_cc(name: str, program: Program) -> None:
+def check_cc(name: str, program: FlowProgram) -> None:
     """Refuse a strategy whose name does not end in a {cc} that its program has.
 
     Raises:

@@ -31,7 +31,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class Program(ContractModel):
+class FlowProgram(ContractModel):
     """A program whose flows compete: the file that `{program: FILE}` names.
 
     A word of a command may have places in braces; see `PLACES`. The first word is a program on the
@@ -76,7 +76,7 @@ class Program(ContractModel):
         return any(f"{{{place}}}" in word for word in (*self.server, *self.client))
 
     @model_validator(mode="after")
-    def _check(self) -> Program:
+    def _check(self) -> FlowProgram:
         for key in ("server", "client"):
             for word in getattr(self, key):
                 for place in _PLACE.findall(word):
@@ -89,7 +89,7 @@ class Program(ContractModel):
         if self.has("cc") != bool(self.ccs):
             raise ValueError("ccs: goes with {cc} in a command; write both, or neither")
         if self.has("flows") and self.sender == "server":
-            raise ValueError("sender: with {flows} it is the client: each flow has a port of its own")
+            raise ValueError("sender: with {flows} only the client can send: each has a port")
         return self
 
 

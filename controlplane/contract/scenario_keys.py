@@ -279,9 +279,9 @@ class ScenarioKeys(ContractModel):
             `iperf3` they do not).
         strategies: Congestion controls, by name or, of one's own, by the path of its C file
             relative to this one: `./mycc.c` is `mycc` from there on; of a kernel module also a
-            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. Or programs, by
-            the file that describes each: `{program: ngtcp2-cubic.yaml}`, of configs/programs or
-            relative to this one. A mix counts the flows of the second one.
+            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. Or
+            programs, each by a file that describes it, of configs/programs or relative to this one:
+            `{program: ngtcp2-cubic.yaml}`. A mix counts the flows of the second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.

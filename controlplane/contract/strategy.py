@@ -1,5 +1,4 @@
-"""A strategy as a scenario names it: a congestion control by its name or by the path of its C files,
-or a program by that of the file that describes it."""
+"""A strategy as a scenario names it: a congestion control, or a program, by a name or a path."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from pydantic import ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 from .c_files import SUFFIX, cca_name
 from .course import StrategyName
 from .disciplines import Value
-from .program import Program
+from .program import FlowProgram
 
 ModuleParameters = Mapping[str, Mapping[str, Value]]
 """Strategy -> the parameters that its module is inserted with."""
@@ -54,15 +53,15 @@ class ProgramInFile(str):
     """
 
     path: str
-    program: Program | None
+    program: FlowProgram | None
 
-    def __new__(cls, name: str, path: str, program: Program | None = None) -> Self:
+    def __new__(cls, name: str, path: str, program: FlowProgram | None = None) -> Self:
         """Name it."""
         made = super().__new__(cls, name)
         made.path, made.program = path, program
         return made
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str, Program | None]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, FlowProgram | None]]:
         """What a copy is made of."""
         return type(self), (str(self), self.path, self.program)
 

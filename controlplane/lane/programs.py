@@ -5,7 +5,6 @@ Everything they write goes into a folder of the attempt, which is removed once i
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from pathlib import Path
 from ..config.programs import SHIPPED
 from ..contract.errors import HostError, Interrupted
 from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
-from ..contract.program import Program, filled
+from ..contract.program import FlowProgram, filled
 from ..contract.shared import CONSTANTS
-from ..contract.units import NS_PER_S, bytes_in_flight
+from ..contract.units import NS_PER_S, Size, bytes_in_flight
 from ..machine.guest.programs import PATH, which
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
@@ -31,8 +30,11 @@ FOLDER = "programs"
 READY_TIMEOUT_S = 10.0
 END_MARGIN_S = 10.0
 STEP_NS = NS_PER_S
-FILE_BLOCKS = 2**19
-"""Of 512 bytes: the largest file that a program may write has 256 MiB."""
+MOST_FILE_BYTES = 128_000_000
+"""The largest file that a program may write."""
+BLOCK_BYTES = 512
+"""What `ulimit -f` of a POSIX shell counts in."""
+LONGEST_WORDS = 300
 FIRST_SIGNAL = 128
 """Exit codes above it stand for signals, as in shells."""
 CONFINED = 'ulimit -f "$0" && cd "$1" && shift && exec "$@" >&2'
@@ -51,7 +53,7 @@ class Pair:
     """
 
     flows: tuple[TrialFlow, ...]
-    program: Program
+    program: FlowProgram
     folder: Path
     server: ManagedProcess | None = None
     client: ManagedProcess | None = None
@@ -85,6 +87,17 @@ class Pair:
         if self.program.sender == "client":
             both.reverse()
         return [process for process in both if process is not None]
+
+    def failed(self, process: ManagedProcess, problem: str) -> HostError:
+        """An error that says what became of a process, with its last words."""
+        if any(file.stat().st_size >= MOST_FILE_BYTES for file in self.folder.iterdir()):
+            size = Size(MOST_FILE_BYTES)
+            return HostError(f"{process.name} wrote a file of {size}; make it say less")
+        code, words = process.poll(), process.last_words
+        if code is not None and code > FIRST_SIGNAL:
+            code = FIRST_SIGNAL - code
+        said = f": {words[-1][:LONGEST_WORDS]}" if words else ""
+        return HostError(f"{process.name} {problem}{ending(code)}{said}")
 
 
 class Programs:
@@ -175,7 +188,8 @@ class Programs:
         words = filled(tuple(command), self._values(pair))
         words[0] = str(which(words[0]))
         environment = [f"PATH={PATH}", f"HOME={pair.folder}", "LC_ALL=C.UTF-8"]
-        confined = ["/bin/sh", "-c", CONFINED, str(FILE_BLOCKS), str(pair.folder), *words]
+        blocks = str(MOST_FILE_BYTES // BLOCK_BYTES)
+        confined = ["/bin/sh", "-c", CONFINED, blocks, str(pair.folder), *words]
         args = ["/usr/bin/env", "-i", *environment, *confined]
         return self._session.start_program(name, side, args, output_of(pair.folder, what))
 
@@ -208,7 +222,7 @@ class Programs:
         elsewhere: list[str] = []
 
         def bound() -> bool | None:
-            self._check(process)
+            self._check(pair, process)
             text = self._session.read_host(side, f"/proc/net/{transport}")
             ends = [end for end, port in local_ends(text) if port == pair.port]
             elsewhere[:] = ends
@@ -217,8 +231,8 @@ class Programs:
         def failure() -> Exception:
             if elsewhere:
                 there = f"listens on {elsewhere[0]}:{pair.port}, and not on {address}"
-                return _failed(process, there)
-            return _failed(process, f"has not opened {transport} port {pair.port}")
+                return pair.failed(process, there)
+            return pair.failed(process, f"has not opened {transport} port {pair.port}")
 
         poll(bound, READY_TIMEOUT_S, failure, clock=self._session.clock)
 
@@ -234,20 +248,20 @@ class Programs:
             self._session.require_targets()
             for pair in self._pairs:
                 for process in pair.processes:
-                    self._check(process)
+                    self._check(pair, process)
 
-    def _check(self, process: ManagedProcess) -> None:
+    def _check(self, pair: Pair, process: ManagedProcess) -> None:
         if self._stop_event.is_set():
             raise Interrupted(f"{process.name}: stopped")
         if process.poll() is not None:
-            raise _failed(process, "ended early")
+            raise pair.failed(process, "ended early")
 
     def _await_end(self, pair: Pair) -> None:
         """Wait for the end of a client that was told how long to send."""
         assert pair.client is not None, "all clients were started"
         code = pair.client.wait_exit(END_MARGIN_S)
         if code != 0:
-            raise _failed(pair.client, "failed")
+            raise pair.failed(pair.client, "failed")
 
 
 def program_folder(folder: Path, first: TrialFlow) -> Path:
@@ -262,16 +276,6 @@ def program_folder(folder: Path, first: TrialFlow) -> Path:
 def output_of(folder: Path, what: str) -> Path:
     """The file with what a `server` or a `client` says."""
     return folder / f"{what}.txt"
-
-
-def _failed(process: ManagedProcess, problem: str) -> HostError:
-    code, words = process.poll(), process.last_words
-    if code is not None and code > FIRST_SIGNAL:
-        code = FIRST_SIGNAL - code
-    if code == -signal.SIGXFSZ:
-        return HostError(f"{process.name} wrote a file of more than {FILE_BLOCKS // 2048} MiB")
-    said = f": {words[-1]}" if words else ""
-    return HostError(f"{process.name} {problem}{ending(code)}{said}")
 
 
 def _sender_report(flow: TrialFlow, pair: Pair) -> SenderFlowReport:

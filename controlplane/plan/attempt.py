@@ -24,7 +24,7 @@ from ..contract.flow_group import FlowGroup
 from ..contract.link import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
-from ..contract.program import Program
+from ..contract.program import FlowProgram
 from ..contract.queues import FlowKind
 from ..contract.scenario import Scenario, most_flows_at_any_setting
 from ..contract.scenario_keys import BinnedPostcards
@@ -101,7 +101,7 @@ class TrialFlow:
     size_bytes: int = 0
     kept: bool = False
     reverse: bool = False
-    program: Program | None = None
+    program: FlowProgram | None = None
 
     @property
     def is_transfer(self) -> bool:
@@ -280,7 +280,7 @@ def trial_flows(
                 dport=SINK_PORT if program is None else _receiver_port(program, index, first),
                 start_ns=begins_ns if transfer is None else transfer.arrival_ns,
                 process=process_of[index],
-                ecn=group.udp is None and program is None and scenario.hosts.negotiates_ecn(cc, group.name),
+                ecn=_asks_for_ecn(scenario, group, cc),
                 dscp=group.dscp or 0,
                 queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
                 mixed=group.mixed,
@@ -293,7 +293,13 @@ def trial_flows(
     return tuple(flows)
 
 
-def _receiver_port(program: Program, index: int, first: int) -> int:
+def _asks_for_ecn(scenario: Scenario, group: FlowGroup, cc: str) -> bool:
+    """Whether our flow generator is to ask for ECN."""
+    is_ours = group.udp is None and cc not in scenario.programs
+    return is_ours and scenario.hosts.negotiates_ecn(cc, group.name)
+
+
+def _receiver_port(program: FlowProgram, index: int, first: int) -> int:
     """A process of a program has its first flow's port at both ends.
 
     Args:

@@ -1,4 +1,4 @@
-"""What the flows of programs were given: from their own reports, or from the bottleneck's postcards.
+"""What the flows of programs were given: by their own reports, or by the bottleneck's postcards.
 
 It is put where our flow generators write what theirs were given, so that everything from there on
 has one form.

@@ -1,8 +1,7 @@
-"""What a guest runs besides its kernel, by digest: our programs, the libraries they compute in, and
-the programs that are strategies.
+"""What a guest runs besides its kernel, by digest: programs, and the libraries they compute in.
 
-A trial's tables follow from these as much as from the kernel. The guests have this machine's file
-system, and so its C library.
+They are ours, and those that are strategies. A trial's tables follow from these as much as from the
+kernel. The guests have this machine's file system, and so its C library.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
-from ...contract.program import Program
+from ...contract.program import FlowProgram
 from ...contract.scenario import Scenario
 from ...store.checksums import file_digest
 from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY
@@ -109,13 +108,13 @@ def versions(scenario: Scenario) -> dict[str, str]:
     return {strategy: _version(program) for strategy, program in _programs(scenario)}
 
 
-def _programs(scenario: Scenario) -> Iterator[tuple[str, Program]]:
+def _programs(scenario: Scenario) -> Iterator[tuple[str, FlowProgram]]:
     for name, strategy in scenario.programs.items():
         if strategy.program is not None:
             yield name, strategy.program
 
 
-def _files_of(program: Program) -> Iterable[Path]:
+def _files_of(program: FlowProgram) -> Iterable[Path]:
     """The programs of both commands, files that they name, and the libraries that they load."""
     for first, *rest in (program.server, program.client):
         path = which(first)
@@ -133,7 +132,7 @@ def _loaded_by(program: Path) -> list[str]:
         return []
 
 
-def _version(program: Program) -> str:
+def _version(program: FlowProgram) -> str:
     if not program.version:
         return ""
     try:

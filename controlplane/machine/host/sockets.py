@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address
 
-ANY = "0.0.0.0"
+ANY = "0.0.0.0"  # noqa: S104 - nothing is bound here
 """A socket that takes what comes to any address."""
 
 

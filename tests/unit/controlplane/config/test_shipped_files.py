@@ -116,13 +116,14 @@ def test_every_scenario_has_its_ccas(path: Path) -> None:
     scenario = loaded(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
-    known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files}
+    known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files, *scenario.model.programs}
     assert set(scenario.model.strategies) <= known
 
 
 # None is the reproduction of a figure: a first run, data that models are held against, and what
 # queues, paths that change and other traffic do.
-NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "harm", "bbr-draft"}
+NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "harm", "bbr-draft",
+              "programs"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_schemas_are_fresh(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_described(kind: str) -> None:
     schema = json.loads(render(KINDS[kind]))
-    models = {kind: schema, **schema["$defs"]}
+    models = {kind: schema, **schema.get("$defs", {})}
     keys = {
         (model, key): value.get("description", "")
         for model, said in models.items()
