@@ -19,7 +19,7 @@ from nashbed.controlplane.config.programs import (
 )
 from nashbed.controlplane.contract.errors import ConfigError, NashbedError
 from nashbed.controlplane.contract.program import PLACES
-from nashbed.controlplane.machine.guest.programs import versions, which
+from nashbed.controlplane.machine.process.flow_programs import versions, which
 from nashbed.controlplane.store.staging import scratch_folder
 
 from .files import write_template

@@ -389,7 +389,12 @@ class Run:
         begin_ns, end_ns = (None if s is None else round(s * NS_PER_S) for s in (begin_s, end_s))
         sealed = choose_trial(self._finished, trial, invalid)
         numbers = parse_flows(flows) if isinstance(flows, str) else tuple(flows)
-        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent)
+        datagrams = frozenset(
+            name
+            for name, strategy in self._finished.scenario.programs.items()
+            if strategy.program is not None and strategy.program.transport == "udp"
+        )
+        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent, datagrams)
         return export_trial(self.path, form, chosen, None if out is None else Path(out))
 
     def report(

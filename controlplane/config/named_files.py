@@ -54,9 +54,17 @@ class NamedFiles:
             )
             bottleneck = bottleneck.model_copy(update={"trace": read})
         flows = tuple(self._with_sizes(i, group) for i, group in enumerate(scenario.flows))
+        changed = {"bottleneck": bottleneck, "flows": flows}
+        return self.with_programs(scenario.model_copy(update=changed))
+
+    def with_programs(self, scenario: Scenario) -> Scenario:
+        """The scenario with its programs alone.
+
+        Raises:
+            ConfigError: A file cannot be read, or is not what it should be.
+        """
         strategies = tuple(map(self._with_program, scenario.strategies))
-        changed = {"bottleneck": bottleneck, "flows": flows, "strategies": strategies}
-        return scenario.model_copy(update=changed)
+        return scenario.model_copy(update={"strategies": strategies})
 
     def _with_program(self, strategy: str) -> str:
         if not isinstance(strategy, ProgramInFile):

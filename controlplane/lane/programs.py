@@ -16,11 +16,11 @@ from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.program import FlowProgram, filled
 from ..contract.shared import CONSTANTS
 from ..contract.units import NS_PER_S, Size, bytes_in_flight
-from ..machine.guest.programs import PATH, which
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.host.sockets import ANY, local_ends
 from ..machine.process.clock import poll
+from ..machine.process.flow_programs import PATH, which
 from ..machine.process.managed import ManagedProcess, ending
 from ..plan.attempt import Attempt, TrialFlow
 from .lab import quietly

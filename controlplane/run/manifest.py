@@ -21,15 +21,11 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..machine.guest.programs import (
-    changed_programs,
-    guest_programs,
-    strategy_programs,
-    versions,
-)
+from ..machine.guest.programs import changed_programs, guest_programs
 from ..machine.host import facts
 from ..machine.kernels.cache import GuestKernel, find_kernel
 from ..machine.process.clock import utc_now
+from ..machine.process.flow_programs import strategy_programs, versions
 from ..store.run_directory import RunDirectory
 from ..targets.registry import capabilities_of
 from .standing import after_load

@@ -16,8 +16,8 @@ from ...contract.errors import ConfigError, HostError, did_you_mean
 from ...contract.scenario import Scenario, combinations, varied
 from ...contract.strategy import CcaInFile
 from ...contract.testbed import Testbed
-from ..guest.programs import require_programs
 from ..paths import guest_configuration
+from ..process.flow_programs import require_programs
 from .kernel_support import kernels_own, require_ccas, takes_modules
 from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, require_runnable, shipped_cca
 from .parameters import require_parameters
