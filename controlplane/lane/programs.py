@@ -5,13 +5,14 @@ Everything they write goes into a folder of the attempt, which is removed once i
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..config.programs import SHIPPED
-from ..contract.errors import HostError, Interrupted
+from ..contract.errors import HostError, Interrupted, TargetError
 from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.program import FlowProgram, filled
 from ..contract.shared import CONSTANTS
@@ -223,8 +224,8 @@ class Programs:
 
         def bound() -> bool | None:
             self._check(pair, process)
-            text = self._session.read_host(side, f"/proc/net/{transport}")
-            ends = [end for end, port in local_ends(text) if port == pair.port]
+            listed = self._sockets(side, transport)
+            ends = [end for end, port in listed if port == pair.port]
             elsewhere[:] = ends
             return True if {ANY, address} & {*ends} or (ends and not address) else None
 
@@ -235,6 +236,13 @@ class Programs:
             return pair.failed(process, f"has not opened {transport} port {pair.port}")
 
         poll(bound, READY_TIMEOUT_S, failure, clock=self._session.clock)
+
+    def _sockets(self, side: Side, transport: str) -> list[tuple[str, int]]:
+        """Local ends of a side's sockets; those of IPv6 where its kernel has that."""
+        text = self._session.read_host(side, f"/proc/net/{transport}")
+        with contextlib.suppress(TargetError):
+            text += self._session.read_host(side, f"/proc/net/{transport}6")
+        return local_ends(text)
 
     def _pass_time(self, until_ns: int) -> None:
         """Let time pass until then.
