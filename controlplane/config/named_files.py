@@ -73,7 +73,7 @@ class NamedFiles:
 
         def read(path: Path) -> FlowProgram:
             program = read_program(path)
-            check_cc(strategy, program)
+            check_cc(strategy, program, path)
             return program
 
         path = find(strategy.path)

@@ -59,14 +59,15 @@ def read_program(path: Path) -> FlowProgram:
         raise to_config_error(error, source, FlowProgram.model_json_schema()) from error
 
 
-def check_cc(name: str, program: FlowProgram) -> None:
+def check_cc(name: str, program: FlowProgram, path: Path) -> None:
     """Refuse a strategy whose name does not end in a {cc} that its program has.
+
+    Args:
+        path: The program's file.
 
     Raises:
         ValueError: It does not.
     """
     if program.ccs and name.rpartition("-")[2] not in program.ccs:
-        stem = name.removesuffix(".yaml")
-        raise ValueError(
-            "has {cc}; name it with one of " + ", ".join(f"{stem}-{cc}.yaml" for cc in program.ccs)
-        )
+        names = (f"{path.stem}-{cc}.yaml" for cc in program.ccs)
+        raise ValueError("has {cc}; name it with one of " + ", ".join(names))
