@@ -50,6 +50,8 @@ LOG = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
+QDISC_MODULES = {"fq": "sch_fq", "fq_codel": "sch_fq_codel"}
+"""Modules of the kernel's own that disciplines of the hosts' interfaces are in."""
 LANE = 0
 """The only lane of a guest."""
 MIB = 2**20
@@ -93,13 +95,20 @@ class GuestSession(Session):
             ConfigError: A CCA does not compile.
         """
         check_guests(self._testbed)
-        self._modules(find_kernel(self._testbed.virtual.kernel))
+        kernel = find_kernel(self._testbed.virtual.kernel)
+        self._modules(kernel)
+        self._kernels_own(kernel)
         request = self._request
         self._state = open_scratch(guests_folder(), request.run_id, request.folder)
 
     def _modules(self, kernel: GuestKernel) -> list[Path]:
         """The modules of the session's CCAs; building them takes no virtual time."""
         return [module_of(kernel, cca) for cca in self._request.ccas]
+
+    def _kernels_own(self, kernel: GuestKernel) -> list[Path]:
+        """The kernel's own modules that the scenario needs."""
+        name = QDISC_MODULES.get(self._request.hosts.qdisc or "")
+        return [kernel.module(name)] if name else []
 
     def boot(
         self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
@@ -137,7 +146,8 @@ class GuestSession(Session):
         arguments = [
             module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas
         ]
-        inserted = dict(zip(settings.modules, arguments, strict=True))
+        inserted = dict.fromkeys(self._kernels_own(release), "")
+        inserted |= zip(settings.modules, arguments, strict=True)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
             self._connect(self._kernel, control_socket, inserted)
@@ -163,6 +173,7 @@ class GuestSession(Session):
                 [f"{own(LANE, group)}/32" for group in range(self._request.groups)],
                 [str(network)],
                 self._sysctls_of(side),
+                self._request.hosts.qdisc or "",
             )
 
     def _end_guest(self) -> None:
@@ -236,6 +247,11 @@ class GuestSession(Session):
             for name, side in zip(("senders", "receivers"), SIDES, strict=True)
         }
 
+    def qdiscs(self) -> dict[str, str]:
+        """See `Session`; the guest has read each back."""
+        qdisc = self._request.hosts.qdisc
+        return dict.fromkeys(self.ports(), qdisc) if qdisc else {}
+
     def connect_hosts(self) -> None:
         """Every guest has its hosts ready when it is started."""
 
@@ -272,7 +288,7 @@ class GuestSession(Session):
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the guest's interfaces and its kernel's receive path so far.
 
-        Its interfaces have no queue (nashbed_kern.c), so there is none that drops.
+        Unless the scenario asks for one, its interfaces have no queue that could drop.
         """
         read = self._guest.read
         losses = softnet_losses(read("snd", str(SOFTNET)))
@@ -280,6 +296,8 @@ class GuestSession(Session):
             interface = INTERFACES[side]
             counts = interface_losses(read(side, "/proc/net/dev"), interface)
             losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
+            if self._request.hosts.qdisc:
+                losses[f"{interface}_qdisc_dropped"] = self._guest.qdisc(side).dropped
             losses |= lost(side, self._protocol_counters(side))
         return losses
 

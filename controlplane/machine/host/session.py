@@ -106,6 +106,10 @@ class Session(ABC):
         """The hosts' NICs as they are set, by the port at the other end of their cable."""
         return {}
 
+    def qdiscs(self) -> dict[str, str]:
+        """Queue disciplines of the hosts' interfaces that a scenario asked for, by port."""
+        return {}
+
     @abstractmethod
     def host_strain(self) -> StrainCounts:
         """What the hosts' kernels counted so far of memory, queues and cores that ran short."""
