@@ -136,9 +136,9 @@ ask_routing(struct routing_request *request, uint16_t flags, void *answer, size_
 		close(fd);
 	if (n < 0)
 		return -1;
-	errno = header->nlmsg_type == NLMSG_ERROR
-			? -((const struct nlmsgerr *)NLMSG_DATA(header))->error
-			: 0;
+	errno = header->nlmsg_type == NLMSG_ERROR ?
+			-((const struct nlmsgerr *)NLMSG_DATA(header))->error :
+			0;
 	return errno == 0 ? 0 : -1;
 }
 

@@ -42,7 +42,7 @@ from ..process.clock import Clock
 from ..process.command import Completed
 from ..process.managed import ManagedProcess
 from .connection import STANDSTILL_S, GuestClock, GuestConnection, GuestProcess, StandstillTimeout
-from .kernel import GuestSettings, KernelProcess, check_guests
+from .kernel import GuestSettings, KernelProcess, check_guests, require_pinning
 from .memory import peak_memory_bytes
 from .scratch import guests_folder, open_scratch
 
@@ -106,7 +106,13 @@ class GuestSession(Session):
         return [module_of(kernel, cca) for cca in self._request.ccas]
 
     def _kernels_own(self, kernel: GuestKernel) -> list[Path]:
-        """The kernel's own modules that the scenario needs."""
+        """The kernel's own modules that the scenario needs.
+
+        Raises:
+            PrerequisiteError: It cannot do what the scenario needs.
+        """
+        if self._request.pinned:
+            require_pinning(kernel.release)
         name = QDISC_MODULES.get(self._request.hosts.qdisc or "")
         return [kernel.module(name)] if name else []
 
@@ -142,6 +148,7 @@ class GuestSession(Session):
             memory_bytes=self._memory_bytes,
             core=self._request.core,
             modules=tuple(self._modules(release)),
+            pinned=self._request.pinned,
         )
         arguments = [
             module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas

@@ -76,9 +76,7 @@ def require_capture() -> None:
         )
 
 
-def require_qdisc(
-    kind: Qdisc, symbols: Path = SYMBOLS, modules: Path | None = None
-) -> None:
+def require_qdisc(kind: Qdisc, symbols: Path = SYMBOLS, modules: Path | None = None) -> None:
     """Raise PrerequisiteError when this machine's kernel has no such queue discipline.
 
     Args:

@@ -68,7 +68,7 @@ PATTERNS = (
     *("scripts/*", "scripts/basic/fixdep", "scripts/mod/modpost"),
     *("net/**/*.ko", "drivers/net/*.ko"),
 )
-"""The kernel's own modules, every header that another may include, and what kbuild reads and runs."""
+"""The kernel's modules, every header that others may include, and what kbuild reads and runs."""
 
 _DEVICES = (
     *("drm", "dt-bindings", "media", "pcmcia", "rdma", "scsi", "soc", "sound", "target", "ufs"),
