@@ -145,8 +145,9 @@ class Hosts(ContractModel):
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
             groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
         qdisc: Queue discipline of the hosts' interfaces, with the kernel's own parameters: `fq`,
-            which paces flows in place of TCP's own timer, `fq_codel`, or `pfifo_fast`. Left out:
-            none in virtual time; in namespaces a FIFO that is empty but for moments.
+            which paces every flow, CUBIC's at up to twice cwnd/RTT, in place of TCP's own timer,
+            which paces BBR's alone; `fq_codel`; `pfifo_fast`. Left out: none in virtual time; in
+            namespaces a FIFO that is empty but for moments.
     """
 
     wmem_max: Size | None = None
