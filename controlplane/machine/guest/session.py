@@ -52,6 +52,8 @@ READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
 QDISC_MODULES = {"fq": "sch_fq", "fq_codel": "sch_fq_codel"}
 """Modules of the kernel's own that disciplines of the hosts' interfaces are in."""
+NO_ADDRESSES = "disable_ipv6=1"
+"""Of module ipv6: programs make its sockets, and no interface sends anything by itself."""
 LANE = 0
 """The only lane of a guest."""
 MIB = 2**20
@@ -105,16 +107,18 @@ class GuestSession(Session):
         """The modules of the session's CCAs; building them takes no virtual time."""
         return [module_of(kernel, cca) for cca in self._request.ccas]
 
-    def _kernels_own(self, kernel: GuestKernel) -> list[Path]:
-        """The kernel's own modules that the scenario needs.
+    def _kernels_own(self, kernel: GuestKernel) -> dict[Path, str]:
+        """The kernel's own modules that the scenario needs, and their arguments.
 
         Raises:
             PrerequisiteError: It cannot do what the scenario needs.
         """
-        if self._request.pinned:
-            require_pinning(kernel.release)
         name = QDISC_MODULES.get(self._request.hosts.qdisc or "")
-        return [kernel.module(name)] if name else []
+        modules = {kernel.module(name): ""} if name else {}
+        if self._request.programs:
+            require_pinning(kernel.release)
+            modules[kernel.module("ipv6")] = NO_ADDRESSES
+        return modules
 
     def boot(
         self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
@@ -148,12 +152,12 @@ class GuestSession(Session):
             memory_bytes=self._memory_bytes,
             core=self._request.core,
             modules=tuple(self._modules(release)),
-            pinned=self._request.pinned,
+            pinned=self._request.programs,
         )
         arguments = [
             module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas
         ]
-        inserted = dict.fromkeys(self._kernels_own(release), "")
+        inserted = self._kernels_own(release)
         inserted |= zip(settings.modules, arguments, strict=True)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:

@@ -156,8 +156,8 @@ class SessionRequest:
         hosts: What the hosts' kernels are told besides.
         ccas: CCAs that the hosts' kernel does not have of its own.
         disciplines: Queue disciplines of the user's own.
-        pinned: Whether programs of others run in guests: what the processor would tell them, its
-            random numbers and its clock, is then the guest's.
+        programs: Whether programs of others run in guests: what the processor would tell them, its
+            random numbers and its clock, is then the guest's, and sockets of IPv6 can be made.
     """
 
     run_id: str
@@ -170,7 +170,7 @@ class SessionRequest:
     hosts: Hosts = NO_WISHES
     ccas: tuple[CFile, ...] = ()
     disciplines: tuple[CFile, ...] = ()
-    pinned: bool = False
+    programs: bool = False
 
 
 MakeSession = Callable[[SessionRequest], Session]

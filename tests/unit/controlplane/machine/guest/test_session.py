@@ -129,6 +129,21 @@ def test_a_qdisc_of_the_scenario_is_inserted_set_read_back_and_counted(
         guests.boot(session, 2)
 
 
+def test_programs_of_others_are_pinned_and_make_sockets_of_ipv6(
+    make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "ipv6.ko"
+    module.touch()
+    monkeypatch.setattr(GuestKernel, "module", lambda kernel, name: tmp_path / f"{name}.ko")
+    asked: list[str] = []
+    monkeypatch.setattr(session_module, "require_pinning", asked.append)
+    session = make_session(programs=True)
+    kernel = guests.boot(session)
+    assert says_hello(session)["modules"] == [f"{module} disable_ipv6=1"]
+    assert b"NASHBED_PINNED=1" in Path(f"/proc/{kernel.pid}/environ").read_bytes().split(b"\0")
+    assert len(asked) == 2
+
+
 def test_each_boot_is_another_guest(session: GuestSession) -> None:
     first = session._kernel
     assert first is not None
