@@ -52,8 +52,8 @@ class Lane(Admission, ChangingLine):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing happens to its line or in front of its queue."""
-        return not self.is_scheduled and self.policer is None
+        """Whether it has a line of one rate, and nothing in front of its queue."""
+        return not self.is_scheduled and self.policer is None and self.shaper is None
 
     def told(self, seed: int = 0, trace_file: str = "") -> JsonObject:
         """What a data plane is told.
