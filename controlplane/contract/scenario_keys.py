@@ -103,7 +103,11 @@ class Bottleneck(AliasedModel, Admission):
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
             raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
-        self.check(self.overhead)
+        self.check(self.rate, self.overhead)
+        if self.shaper is not None and (self.changes or self.trace):
+            raise ValueError(
+                "shaper: its tokens come at one rate; remove it, or `changes` and `trace`"
+            )
         _check_queues(self)
         return self
 

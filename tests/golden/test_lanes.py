@@ -50,6 +50,7 @@ LANES = {
     "changes": ", changes: [{at: 3s, rate: 5mbit, buffer: 4bdp}, {from: 6s, to: 7s, down: true}, "
     "{at: 9s, random_loss: 1%}]",
     "policer": ", policer: {rate: 10mbit, burst: 30kB}",
+    "shaper": ", shaper: {burst: 32kB, peak: 1gbit, mtu: 3kB}",
     "return": ", overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}",
 }
 PATHS = {
