@@ -103,7 +103,8 @@ def digests(text: str) -> dict[str, str]:
         dataplane = Recorded(attempt.program())
         applied = dataplane.set_lane(attempt.program())
         told += [dataplane.told, applied.model_dump(mode="json"), str(attempt.telemetry())]
-        generators += [generator_config(role, attempt) for role in attempt.roles]
+        configs = [generator_config(role, attempt) for role in attempt.roles]
+        generators += [each.model_dump(exclude_defaults=True) for each in configs]
     parts = {"plan": plan.model_dump(mode="json"), "told": told, "generators": generators}
     return {
         name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
