@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.model import JsonObject
 
 from ..results.evaluations import ControlsTable
 from ..text import number, shown
-from .plot import Axis, Cells, Panel, Plot, Rule
+from .plot import Axis, Cells, Note, Panel, Plot, Rule
 from .style import MUTED, WIDE
 
 VALUE = {"worse": -1.0, "less": 0.0, "": 0.0, "more": 0.0, "better": 1.0}
@@ -30,12 +30,13 @@ def controls_plot(table: ControlsTable) -> Plot:
         Cells(labels, table.controls, np.array([[value for value, _ in line] for line in cells]),
               [[(text, "") for _, text in line] for line in cells], size=6.5, cmap=COLOURS,
               vmin=-1, vmax=1),
+        Note(MEANING, 1, -0.02, ("axes fraction",) * 2, ha="right", va="top", fontsize=7),
         *(Rule(place + 0.5, color=MUTED, linewidth=0.6)
           for place, (row, before) in enumerate(zip(table.rows[1:], table.rows, strict=False))
           if row["section"] != before["section"]),
     ]  # fmt: skip
-    x = Axis(MEANING, ticks=dict(enumerate(table.controls)))
-    y = Axis(ticks=dict(enumerate(labels)))
+    x = Axis(ticks=dict(enumerate(table.controls)), above=True)
+    y = Axis(ticks=dict(enumerate(labels)), size=6.5)
     size = WIDE, HEAD_INCHES + ROW_INCHES * len(table.rows)
     return Plot([Panel(items, x, y)], size, columns=0)
 
