@@ -37,7 +37,6 @@ def draw_opening(summary: RunSummary, folder: Path) -> list[JsonObject]:
     """Draw what a run says of harm, and of who would switch; the page opens with it.
 
     Args:
-        summary: The run.
         folder: Where the pictures go.
     """
     wanted = sketches(summary.measures, summary.equilibria)
