@@ -77,7 +77,7 @@ def test_times_are_exact(nashbed: Nashbed) -> None:
 
 
 def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
-    """Of three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
+    """Three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
     scenario = nashbed.scenario(
         "hosts: {ecn: [dctcp, bbr]}\n", duration="4s", warmup="1s", count=3,
         mixes="[{cubic: 1, dctcp: 1, bbr: 1}]",

@@ -92,7 +92,7 @@ class Recorded(RunningDataPlane):
 
 
 def digests(text: str) -> dict[str, str]:
-    """Of the plan, and of the first trial of each setting what is told and applied."""
+    """Digests of the plan, and of what the first trial of each setting is told and applies."""
     bed = load_testbed(CONFIGS / "testbeds" / "virtual.yaml").model
     scenario = parse_scenario(text, "frozen.yaml").model
     plan = make_plan(scenario, bed, capabilities_of(bed), partial(resolve, bed))
