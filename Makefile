@@ -196,6 +196,19 @@ equivalence: setup virtual ## the same shares on two testbeds? (2 h; FIRST=, SEC
 		$(BIN)/nashbed compare "$$@" --equivalence $(MARGIN) || status=$$?; \
 	done; exit $$status
 
+# Each runs one trial at a time, so that its search asks for the same trials on every machine; as many
+# run at once as there are cores.
+BLIND = configs/scenarios/blind
+
+.PHONY: blind
+blind: virtual ## blind predictions of published values again: are all as committed? (25 min)
+	@rm -rf $(RESULTS)/blind
+	@status=0; \
+	ls $(BLIND)/*.yaml | xargs -P $$(nproc) -I '{}' \
+		$(BIN)/nashbed run '{}' --testbed one-at-a-time --out $(RESULTS)/blind --no-report || status=$$?; \
+	$(BIN)/nashbed published $(RESULTS)/blind/* --against $(BLIND)/measured.csv || status=$$?; \
+	exit $$status
+
 .PHONY: bench
 bench: test-venv build ## measured speed and memory (root; 10 min; AGAINST=COMMIT: in turns)
 	$(BIN)/nashbed bench all --out $(BENCH) --machine "$(MACHINE)" \

@@ -42,8 +42,11 @@ def published(call: Call) -> Answer:
 
 
 def _text(found: Published) -> str:
-    rows = [_row(each) for each in found.rows.iter_rows(named=True)]
-    text = rows_text("Published and measured, with 95 % intervals", rows, WIDE)
+    """A table for each source, how far off all are, what changed, and the files."""
+    text = ""
+    for rows in found.rows.partition_by("source", maintain_order=True):
+        title = f"{rows['source'][0]}: published and measured (shares in %), with 95 % intervals"
+        text += rows_text(title, [_row(each) for each in rows.iter_rows(named=True)], WIDE)
     rows = [_agreement(each) for each in found.agreement.iter_rows(named=True)]
     text += rows_text("How far off (touch: of rows with both intervals, those that do)", rows, WIDE)
     text += "".join(f"not as it was: {each}\n" for each in found.changed)
@@ -53,15 +56,14 @@ def _text(found: Published) -> str:
 def _row(row: dict[str, Any]) -> dict[str, str]:
     show = _shown(row["quantity"])
     return {
-        "source": row["source"],
         "setting": row["setting"],
-        "published": row["label"],
-        "of": row["strategy"],
+        "published as": row["label"],
         "mix": row["mix"] or NONE,
-        ">value": show(row["published"]),
-        ">95 %": _interval(show, row["published_low"], row["published_high"]),
+        "of": f"{row['quantity']} of {row['strategy']}",
+        ">published": show(row["published"]),
+        "> ": _interval(show, row["published_low"], row["published_high"]),
         ">measured": show(row["measured"]),
-        "> 95 %": _interval(show, row["low"], row["high"]),
+        ">  ": _interval(show, row["low"], row["high"]),
         ">trials": str(row["trials"]),
     }
 
@@ -80,9 +82,10 @@ def _agreement(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _shown(quantity: str) -> Callable[[float], str]:
-    """How a value of a quantity is shown: of shares in per cent."""
-    return lambda value: f"{value:.1%}" if quantity == "share" else f"{value:.1f}"
+    """How a value of a quantity is shown: shares in per cent, the others as they are."""
+    factor = 100.0 if quantity == "share" else 1.0
+    return lambda value: f"{value * factor:.1f}"
 
 
 def _interval(show: Callable[[float], str], low: float | None, high: float | None) -> str:
-    return NONE if low is None or high is None else f"{show(low)} to {show(high)}"
+    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
