@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -72,7 +73,7 @@ def _panel(rows: pl.DataFrame, colours: Mapping[str, str], marks: Mapping[str, s
 
 def _marks(rows: pl.DataFrame, colour: str, marker: str) -> Iterator[Item]:
     """Marks with both intervals, where there are any."""
-    look = {"color": colour, "linestyle": "none", "elinewidth": 0.8, "zorder": 3}
+    look: dict[str, Any] = {"color": colour, "linestyle": "none", "elinewidth": 0.8, "zorder": 3}
     x, y = rows["published"].to_numpy(), rows["measured"].to_numpy()
     for at, value, prefix in ((x, y, ""), (y, x, "published_")):
         below, above = (np.abs(rows[f"{prefix}{end}"].to_numpy() - value) for end in ENDS)

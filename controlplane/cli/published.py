@@ -17,7 +17,7 @@ EXAMPLES = """Examples:
 
 nashbed published results/20260101T120000Z-srivastava2023-experiment1
 
-nashbed published results/blind/* --against configs/scenarios/blind/measured.csv
+nashbed published build/blind/* --against configs/scenarios/blind/measured.csv
 
 nashbed published configs/scenarios/blind/measured.csv --plate plate.png"""
 NONE = "-"
@@ -47,8 +47,8 @@ def _text(found: Published) -> str:
     for rows in found.rows.partition_by("source", maintain_order=True):
         title = f"{rows['source'][0]}: published and measured (shares in %), with 95 % intervals"
         text += rows_text(title, [_row(each) for each in rows.iter_rows(named=True)], WIDE)
-    rows = [_agreement(each) for each in found.agreement.iter_rows(named=True)]
-    text += rows_text("How far off (touch: of rows with both intervals, those that do)", rows, WIDE)
+    off = [_agreement(each) for each in found.agreement.iter_rows(named=True)]
+    text += rows_text("How far off (touch: of rows with both intervals, those that do)", off, WIDE)
     text += "".join(f"not as it was: {each}\n" for each in found.changed)
     return text + "\n".join(map(str, found.files))
 
