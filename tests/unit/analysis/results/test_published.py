@@ -80,3 +80,42 @@ def test_the_committed_rows_are_those_of_the_published_files() -> None:
     mine = rows.filter(quantity="share")["published"].sort()
     assert mine.to_list() == pytest.approx(published.sort().to_list(), abs=1e-4)
     assert len(published_plot(rows).panels) == 2
+
+
+def blind_rows() -> list[str]:
+    """The rows of docs/results/blind.md: published / predicted blind / measured again."""
+    rows, lines = read_published_table(FOLDER / "measured.csv"), []
+    queues = {"droptail": "drop-tail", "codel": "CoDel", "pie target 5ms": "PIE",
+              "dualpi2 target 5ms": "DualPI2"}  # fmt: skip
+    shares = pl.read_csv(FOLDER / "published" / "one_v_one.csv")
+    for own in shares.partition_by("first", "second", "queue", maintain_order=True):
+        first, second, queue = own.row(0)[:3]
+        label, mix = queues[queue], f"1 {first} + 1 {second}"
+        cells = dict.fromkeys((0.5, 1, 2, 4, 8), "")
+        for each in own.iter_rows(named=True):
+            setting = f"b{each['buffer_bdp']:g}bdp"
+            (again,) = rows.filter(
+                pl.col("setting").str.ends_with(setting)
+                & pl.col("mix").is_in([mix, f"1 {second} + 1 {first}"])
+                & (pl.col("label") == label)
+            )["measured"]
+            said = each["published_first_share"], each["here_first_share"], 100 * again
+            cells[each["buffer_bdp"]] = " / ".join(f"{value:.0f}" for value in said)
+        lines.append(f"| {first} beside {second}, {label} | {' | '.join(cells.values())} |")
+    known = pl.read_csv(FOLDER / "published" / "equilibria.csv")
+    for own in known.partition_by("bandwidth_mbps", "base_rtt_ms", maintain_order=True):
+        rate, rtt = own.row(0)[:2]
+        source = rows.filter(source=f"blind-equilibria-{rate}mbit-{rtt:g}ms")
+        cells_of = []
+        for each in own.iter_rows(named=True):
+            found = source.filter(setting=f"b{each['buffer_bdp']:g}bdp")["measured"].to_list()
+            said = [each["published_n_cubic"].replace(" ", " or "),
+                    *(f"{value:.1f}" for value in (each["measured_n_cubic"], *found))]  # fmt: skip
+            cells_of.append(" / ".join(said))
+        lines.append(f"| {rate} Mbit/s, {rtt:g} ms | {' | '.join(cells_of)} |")
+    return lines
+
+
+def test_the_page_has_every_row() -> None:
+    page = (FOLDER.parents[2] / "docs" / "results" / "blind.md").read_text()
+    assert [line for line in blind_rows() if line not in page] == []
