@@ -54,7 +54,6 @@ class TapComparison:
     """What two captures say of a trial, and the postcards of the same packets.
 
     Attributes:
-        trial: The trial's id.
         software: Whether the hosts captured.
         clocks: How the clocks stand to each other, one line each.
         alignments: The same as numbers.

@@ -228,8 +228,11 @@ def _set(ax: Axes, name: Literal["x", "y"], given: Axis) -> None:
     if given.ticks:
         axis.set_ticks(list(given.ticks))
         if isinstance(given.ticks, dict):
-            axis.set_ticklabels(list(given.ticks.values()), rotation=given.turned)
+            names = list(given.ticks.values())
+            axis.set_ticklabels(names, rotation=given.turned, fontsize=given.size)
         axis.set_minor_locator(NullLocator())
+    if given.above:
+        axis.tick_top()
     if given.locator is not None:
         axis.set_major_locator(given.locator())
     if given.form is not None:

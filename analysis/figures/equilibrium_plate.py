@@ -104,7 +104,7 @@ def _panel(row: EquilibriumRow) -> Place:
 
 
 def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Source]:
-    """Of each source, in the order of the rows; one label for all panels."""
+    """The look of each source, in the order of the rows; one label for all panels."""
     looks: dict[Origin, _Source] = {}
     for row in rows:
         if row.origin not in looks:

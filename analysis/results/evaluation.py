@@ -37,8 +37,6 @@ class Evaluated:
     """What a battery found of a control.
 
     Attributes:
-        battery: The battery.
-        control: The control's name.
         size: How long it was.
         harm: Sentences: what the control does to a deployed one.
         games: Sentences: would flows switch, and where does it end?

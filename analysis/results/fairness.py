@@ -72,7 +72,7 @@ def _fair(harm: Harm, own: Harm) -> FairnessAnswer:
 
 
 def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[FairnessAnswer]:
-    """Of two flows, one switches; of more, the mixes of a victim do not show it."""
+    """Who would be adopted where there are two flows; of more, a victim's mixes do not show it."""
     cells = {_who(measures, cell): cell for cell in measures.cells(harm.setting)}
     before, after = (harm.victim, harm.victim), tuple(sorted((harm.victim, harm.by)))
     answer = _switch(harm.setting, harm.victim, harm.by, cells.get(before), cells.get(after))
@@ -80,7 +80,7 @@ def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[FairnessAnswer]:
 
 
 def switch_line(measures: RunMeasures, setting: Setting) -> str:
-    """Of a game of one group and two strategies: would the first flow switch? Empty: not known."""
+    """Would the first flow of a game of one group and two strategies switch? Empty: not known."""
     first, second = measures.strategies
     cells = {_who(measures, cell).count(second): cell for cell in measures.cells(setting)}
     return str(_switch(setting, first, second, cells.get(0), cells.get(1)) or "")

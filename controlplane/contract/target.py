@@ -218,7 +218,7 @@ class Capabilities(ContractModel):
 
     @property
     def why_one_queue(self) -> str:
-        """The same, as the rest of a refusal."""
+        """Why there is one queue, as the rest of a refusal."""
         return f": {self.without_queues}" if self.without_queues else ""
 
     def names(self, field: str) -> tuple[str, ...]:

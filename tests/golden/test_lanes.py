@@ -92,7 +92,7 @@ class Recorded(RunningDataPlane):
 
 
 def digests(text: str) -> dict[str, str]:
-    """Of the plan, and of the first trial of each setting what is told and applied."""
+    """Digests of the plan, and of what the first trial of each setting is told and applies."""
     bed = load_testbed(CONFIGS / "testbeds" / "virtual.yaml").model
     scenario = parse_scenario(text, "frozen.yaml").model
     plan = make_plan(scenario, bed, capabilities_of(bed), partial(resolve, bed))
@@ -103,7 +103,8 @@ def digests(text: str) -> dict[str, str]:
         dataplane = Recorded(attempt.program())
         applied = dataplane.set_lane(attempt.program())
         told += [dataplane.told, applied.model_dump(mode="json"), str(attempt.telemetry())]
-        generators += [generator_config(role, attempt) for role in attempt.roles]
+        configs = [generator_config(role, attempt) for role in attempt.roles]
+        generators += [each.model_dump(exclude_defaults=True) for each in configs]
     parts = {"plan": plan.model_dump(mode="json"), "told": told, "generators": generators}
     return {
         name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]

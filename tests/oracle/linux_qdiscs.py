@@ -260,7 +260,6 @@ def run(qdisc: Qdisc, line: Line, arrivals: NDArray[Any], source: LinuxSource) -
 
     Args:
         qdisc: With its options.
-        line: The line.
         arrivals: Shape (n,), dtype ARRIVAL, in the order of their times.
         source: The kernel.
 

@@ -133,7 +133,6 @@ def interface_losses(text: str, interface: str) -> dict[str, int]:
 
     Args:
         text: /proc/net/dev.
-        interface: Its name.
     """
     lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
     columns = lines[interface].split()

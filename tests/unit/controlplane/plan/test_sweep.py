@@ -272,7 +272,7 @@ def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
 
 
 def test_any_key_of_the_paths_is_swept(testbed: Testbed) -> None:
-    """Of every group, or of one; the trial's own path has it, and the setting its range of RTTs."""
+    """Keys of every group, or of one: the trial has it, and the setting its range of RTTs."""
     group = "  - {name: other, count: 1, base_rtt: 20ms, return: {delay: 4ms}}"
     text = SCENARIO.replace("strategies:", f"{group}\nstrategies:")
     swept = (
