@@ -358,9 +358,9 @@ proto: test-venv ## the BfRt client's messages, from its .proto file (5 s)
 		$(BFRT)/bfruntime.proto
 
 .PHONY: schema
-schema: venv ## the JSON schemas of scenario and testbed files, and what C is told of a lane (5 s)
+schema: venv ## the JSON schemas of scenario and testbed files, and what C is told (5 s)
 	$(BIN)/nashbed schema --out configs/schema
-	$(BIN)/python -m nashbed.controlplane.contract.messages.lane
+	$(BIN)/python -m nashbed.controlplane.contract.messages.described
 
 ##@ FPGA
 

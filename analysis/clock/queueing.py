@@ -275,7 +275,9 @@ def _delay_line_ps(trial: SealedTrial, flow: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _serialisation_ps(trial: SealedTrial, frame_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each packet's own time on the bottleneck link."""
+    """Each packet's own time on the bottleneck link; of a shaper, none."""
+    if trial.record.applied.shaper is not None:
+        return np.zeros_like(frame_bytes)
     bits = (frame_bytes + trial.record.setting.overhead_bytes) * 8
     return bits * 10**12 // trial.record.applied.rate_bps
 

@@ -240,6 +240,11 @@ class Run:
         return self._finished.plan
 
     @property
+    def complete(self) -> bool:
+        """Whether every planned trial was tried, as often as its scenario allows."""
+        return self._finished.manifest.status == "complete"
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """Every setting that was planned or run."""
         return self._finished.settings

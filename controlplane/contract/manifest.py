@@ -197,9 +197,12 @@ class LabFacts(ContractModel):
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address, as far as the session knows.
         nics: Port -> the kernel's NIC at the other end of its cable, as it is set.
+        qdiscs: Port -> the queue discipline of the hosts' interface at the other end, where the
+            scenario asks for one.
     """
 
     hello: Hello
     sysctls: dict[str, str]
     ports: dict[str, JsonObject]
     nics: dict[str, HostNic] = Field(default_factory=dict)
+    qdiscs: dict[str, str] = Field(default_factory=dict)

@@ -4,7 +4,17 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    get_args,
+)
 
 from pydantic import (
     AliasChoices,
@@ -92,17 +102,23 @@ def formerly(old: str, new: str, default: Any = None) -> Any:
 
 @dataclass(frozen=True)
 class InC:
-    """Stands in the annotation of a field of a lane: what becomes of it in the data plane's C.
+    """Stands in the annotation of a field that C programs are told: what becomes of it there.
 
     Attributes:
-        is_told: Whether a data plane is told it at all.
         structure: The structure, where C reads and prints it by code of its own.
+        kind: That code's name; empty: the structure's.
+        member: What it is read into, which other fields may share; empty: a member of its name.
+        is_told: Whether a data plane is told it at all.
+        is_signed: Whether C reckons with it as with a time before or after others.
         least: Least value, of a quantity in its base unit; 0: its type's.
         most: Highest value likewise, for the sake of C's arithmetic; 0: its type's.
     """
 
-    is_told: bool = True
     structure: str = ""
+    kind: str = ""
+    member: str = ""
+    is_signed: bool = False
+    is_told: bool = True
     least: int = 0
     most: int = 0
 
@@ -198,7 +214,7 @@ class Quantities(ContractModel):
         if info.context is WRITTEN or not isinstance(data, dict):
             return data
         for name, field in cls.model_fields.items():
-            kind: Any = field.annotation
+            kind: Any = next(iter(get_args(field.annotation)), field.annotation)
             if (key := f"{name}_{fields(kind)[0].name}") in data:
                 data = {**data, name: kind(data[key])}
                 del data[key]
@@ -207,7 +223,7 @@ class Quantities(ContractModel):
     @model_serializer
     def _in_base_units(self, info: SerializationInfo) -> JsonObject:
         if info.context is WRITTEN:
-            return {name: str(value) for name, value in self}
+            return {name: str(value) for name, value in self if value is not None}
         return base_units(**dict(self))
 
     def as_message(self) -> JsonObject:

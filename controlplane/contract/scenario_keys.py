@@ -34,6 +34,9 @@ from .units import Buffer, Duration, Rate, Share, Size
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MOST_JITTER_NS = 10**8
 
+Qdisc = Literal["fq", "fq_codel", "pfifo_fast"]
+"""A queue discipline of a host's interface."""
+
 
 class Bottleneck(AliasedModel, Admission):
     """The bottleneck.
@@ -100,7 +103,11 @@ class Bottleneck(AliasedModel, Admission):
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
             raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
-        self.check(self.overhead)
+        self.check(self.rate, self.overhead)
+        if self.shaper is not None and (self.changes or self.trace):
+            raise ValueError(
+                "shaper: its tokens come at one rate; remove it, or `changes` and `trace`"
+            )
         _check_queues(self)
         return self
 
@@ -141,6 +148,10 @@ class Hosts(ContractModel):
             one to two service times of the bottleneck); a busy machine has it anyway.
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
             groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
+        qdisc: Queue discipline of the hosts' interfaces, with the kernel's own parameters: `fq`,
+            which paces every flow, CUBIC's at up to twice cwnd/RTT, in place of TCP's own timer,
+            which paces BBR's alone; `fq_codel`; `pfifo_fast`. Left out: none in virtual time; in
+            namespaces a FIFO that is empty but for moments.
     """
 
     wmem_max: Size | None = None
@@ -148,6 +159,7 @@ class Hosts(ContractModel):
     read_interval: Duration = Duration(0)
     processing_jitter: Duration = formerly("jitter", "processing_jitter", Duration(0))
     ecn: bool | tuple[Name, ...] = False
+    qdisc: Qdisc | None = None
 
     def negotiates_ecn(self, strategy: str, group: str) -> bool:
         """Whether flows of a strategy and of a flow group ask for ECN."""

@@ -6,7 +6,6 @@ sender is among the receivers, and their sink among the senders.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -27,7 +26,6 @@ from ..contract.messages.flows import (
     TimerLateness,
 )
 from ..contract.messages.message import read_message
-from ..contract.model import JsonObject
 from ..contract.steadiness import SteadinessRules, Watch
 from ..contract.trial import Kind, Steadiness
 from ..machine.host.layout import Side
@@ -186,19 +184,13 @@ class Generators:
     def _start(self, role: Role) -> ManagedProcess:
         attempt = self._attempt
         config = attempt.folder / f"{role}.json"
-        content = generator_config(role, attempt) | self._cca_states(role)
-        config.write_text(json.dumps(content) + "\n")
+        content = generator_config(role, attempt, self._session.cca_maps if role in SENDERS else {})
+        config.write_text(content.model_dump_json(exclude_defaults=True) + "\n")
         attempt.generator_folder(role).mkdir(exist_ok=True)
         side: Side = "snd" if role in ("sender", "reverse_sink") else "rcv"
         process = self._session.start_flows(side, config, attempt.lane)
         self._processes[role] = process
         return process
-
-    def _cca_states(self, role: Role) -> JsonObject:
-        """Where a sender reads what CCAs of ours tell of themselves."""
-        maps = self._session.cca_maps if role in SENDERS else {}
-        states = [{"cc": name, "map_id": number} for name, number in maps.items()]
-        return {"control_states": states} if states else {}
 
     def _await_ends(self, roles: Sequence[Role], report: type[Report], end_ns: int) -> list[Report]:
         return [self._await_end(role, report, end_ns) for role in roles if role in self._processes]

@@ -191,4 +191,6 @@ def _ports(lab: LabFacts) -> dict[str, JsonObject]:
     ports = {name: config | opened.get(name, {}) for name, config in lab.ports.items()}
     for name, nic in lab.nics.items():
         ports[name] = ports.get(name, {}) | {"host_nic": nic.model_dump()}
+    for name, qdisc in lab.qdiscs.items():
+        ports[name] = ports.get(name, {}) | {"host_qdisc": qdisc}
     return ports

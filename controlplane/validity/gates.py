@@ -450,7 +450,8 @@ def window_goodput(trial: TrialMeasurement) -> Gate:
 
 def _window_total(trial: TrialMeasurement) -> Gate:
     """Without all postcards: the sinks read no more than the link can carry."""
-    carried = trial.applied.link.capacity_bits(*trial.window_ns) / 8
+    saved = 0 if (shaper := trial.applied.shaper) is None else shaper.burst.bytes
+    carried = trial.applied.link.capacity_bits(*trial.window_ns) / 8 + saved
     flows = [flow.index for flow in trial.attempt.flows if not flow.reverse]
     read = int(trial.evidence.read.bytes[flows].sum())
     value = max(0.0, (read - carried) / max(1.0, carried))

@@ -35,7 +35,7 @@ compare_key(const void *key, const void *entry)
 int
 flow_index_build(struct flow_index *index, const struct config *config, struct failure *failure)
 {
-	index->count = config->flow_count;
+	index->count = config->n_flows;
 	index->entries = calloc(index->count, sizeof(*index->entries));
 	if (index->entries == NULL)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");

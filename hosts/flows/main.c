@@ -23,8 +23,9 @@ static const char doc[] =
 	"first; each prints one JSON line when it is ready for the start time on its standard "
 	"input.\n"
 	"\n"
-	"  { \"role\": \"sender\", \"lane\": 0, \"duration_ns\": 10000000000,\n"
-	"    \"out\": \"/tmp/trial\",\n"
+	"  { \"role\": \"sender\", \"duration_ns\": 10000000000, \"span_ns\": 10000000000,\n"
+	"    \"sample_ns\": 50000000, \"interval_ns\": 100000000, \"drain_ns\": 1000000000,\n"
+	"    \"read_bytes\": 16384, \"connect_timeout_ns\": 10000000000, \"out\": \"/tmp/trial\",\n"
 	"    \"flows\": [ { \"flow\": 0, \"group\": 0, \"cc\": \"bbr\", \"start_ns\": 0,\n"
 	"                 \"src\": \"10.64.0.1\", \"sport\": 10000,\n"
 	"                 \"dst\": \"10.65.0.1\", \"dport\": 5001 } ] }\n"
@@ -176,7 +177,7 @@ reserve_descriptors(size_t flow_count, struct failure *failure)
 static int
 run_role(const struct config *config, struct failure *failure)
 {
-	if (reserve_descriptors(config->flow_count, failure) < 0)
+	if (reserve_descriptors(config->n_flows, failure) < 0)
 		return -1;
 	return config->role == ROLE_SENDER ? sender_run(config, failure) :
 					     sink_run(config, failure);

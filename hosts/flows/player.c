@@ -30,9 +30,9 @@ player_next_request_ns(const struct player *player)
 static uint64_t
 mapped_bps(const struct player *player, int64_t level_ns, int64_t reservoir_ns, int64_t end_ns)
 {
-	const struct ladder *ladder = &player->video->ladder;
-	uint64_t lowest = ladder->bps[0];
-	uint64_t span = ladder->bps[ladder->rungs - 1] - lowest;
+	const struct application *video = player->video;
+	uint64_t lowest = video->ladder[0];
+	uint64_t span = video->ladder[video->n_ladder - 1] - lowest;
 
 	return lowest + (uint64_t)((wide)span * (uint64_t)(level_ns - reservoir_ns) /
 				   (uint64_t)(end_ns - reservoir_ns));
@@ -40,21 +40,21 @@ mapped_bps(const struct player *player, int64_t level_ns, int64_t reservoir_ns, 
 
 /* The highest rung below a rate, and the lowest above it. */
 static uint32_t
-below(const struct ladder *ladder, uint64_t bps)
+below(const struct application *video, uint64_t bps)
 {
-	uint32_t rung = ladder->rungs - 1;
+	uint32_t rung = (uint32_t)video->n_ladder - 1;
 
-	while (rung > 0 && ladder->bps[rung] >= bps)
+	while (rung > 0 && video->ladder[rung] >= bps)
 		rung--;
 	return rung;
 }
 
 static uint32_t
-above(const struct ladder *ladder, uint64_t bps)
+above(const struct application *video, uint64_t bps)
 {
 	uint32_t rung = 0;
 
-	while (rung < ladder->rungs - 1 && ladder->bps[rung] <= bps)
+	while (rung < video->n_ladder - 1 && video->ladder[rung] <= bps)
 		rung++;
 	return rung;
 }
@@ -62,10 +62,10 @@ above(const struct ladder *ladder, uint64_t bps)
 static uint32_t
 next_rung(const struct player *player, int64_t level_ns)
 {
-	const struct ladder *ladder = &player->video->ladder;
+	const struct application *video = player->video;
 	int64_t reservoir_ns = most_at_request_ns(player) * RESERVOIR_EIGHTHS / 8;
 	int64_t end_ns = most_at_request_ns(player) * CUSHION_END_TENTHS / 10;
-	uint32_t top = ladder->rungs - 1;
+	uint32_t top = (uint32_t)video->n_ladder - 1;
 	uint32_t up = player->rung < top ? player->rung + 1 : top;
 	uint32_t down = player->rung > 0 ? player->rung - 1 : 0;
 	uint64_t bps;
@@ -75,10 +75,10 @@ next_rung(const struct player *player, int64_t level_ns)
 	if (level_ns >= end_ns)
 		return top;
 	bps = mapped_bps(player, level_ns, reservoir_ns, end_ns);
-	if (bps >= ladder->bps[up])
-		return below(ladder, bps);
-	if (player->rung > 0 && bps <= ladder->bps[down])
-		return above(ladder, bps);
+	if (bps >= video->ladder[up])
+		return below(video, bps);
+	if (player->rung > 0 && bps <= video->ladder[down])
+		return above(video, bps);
 	return player->rung;
 }
 
@@ -86,7 +86,7 @@ uint64_t
 player_choose(struct player *player, int64_t now_ns)
 {
 	player->rung = next_rung(player, level_at(player, now_ns));
-	return player->video->ladder.bps[player->rung];
+	return player->video->ladder[player->rung];
 }
 
 int64_t

@@ -121,7 +121,7 @@ run_phases(struct sender_flows *all, struct processes *processes, struct applica
 {
 	if (sender_flows_open_sockets(all) < 0)
 		return -1;
-	if (all->session.config->control_count == 0 && sender_connect_all(all) < 0)
+	if (all->session.config->n_controls == 0 && sender_connect_all(all) < 0)
 		return -1;
 	if (report_ready(all) < 0)
 		return -1;

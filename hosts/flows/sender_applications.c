@@ -18,10 +18,10 @@
 static int
 open_files(struct applications *all, const struct config *config, struct failure *failure)
 {
-	if (config_has(config, APPLICATION_VIDEO) &&
+	if (config_has(config, KIND_VIDEO) &&
 	    record_file_open(&all->segments, config->out, SEGMENTS_FILE, failure) < 0)
 		return -1;
-	return config_has(config, APPLICATION_UDP) ?
+	return config_has(config, KIND_UDP) ?
 		       record_file_open(&all->datagrams, config->out, SENT_FILE, failure) :
 		       0;
 }
@@ -177,10 +177,10 @@ int
 applications_start(struct applications *all, struct sender_flow *flow, int64_t now_ns)
 {
 	static int (*const starts[])(struct application_flow * app, int64_t now_ns) = {
-		[APPLICATION_RATE] = start_rate,
-		[APPLICATION_ON_OFF] = start_on_off,
-		[APPLICATION_VIDEO] = video_start,
-		[APPLICATION_UDP] = start_media,
+		[KIND_RATE] = start_rate,
+		[KIND_ON_OFF] = start_on_off,
+		[KIND_VIDEO] = video_start,
+		[KIND_UDP] = start_media,
 	};
 	struct application_flow *app = flow->user;
 
@@ -200,10 +200,10 @@ int
 applications_due(struct applications *all, int64_t now_ns)
 {
 	static int (*const dues[])(struct application_flow * app, int64_t now_ns) = {
-		[APPLICATION_RATE] = rate_due,
-		[APPLICATION_ON_OFF] = on_off_due,
-		[APPLICATION_VIDEO] = video_due,
-		[APPLICATION_UDP] = media_due,
+		[KIND_RATE] = rate_due,
+		[KIND_ON_OFF] = on_off_due,
+		[KIND_VIDEO] = video_due,
+		[KIND_UDP] = media_due,
 	};
 
 	for (int step = 0; step < STEPS && applications_next_ns(all) <= now_ns; step++) {

@@ -44,11 +44,11 @@ unsent_bytes_per_flow(size_t flow_count)
 static int
 allocate_flows(struct sender_flows *all, const struct config *config)
 {
-	all->flows = calloc(config->flow_count, sizeof(*all->flows));
+	all->flows = calloc(config->n_flows, sizeof(*all->flows));
 	if (all->flows == NULL)
 		return failure_set(all->session.failure, EXIT_STATUS_HOST, "out of memory");
 
-	all->count = config->flow_count;
+	all->count = config->n_flows;
 	for (size_t i = 0; i < all->count; i++)
 		all->flows[i] = (struct sender_flow){
 			.watch.fd = -1,
@@ -75,7 +75,7 @@ int
 sender_flows_open(struct sender_flows *all, const struct config *config, struct failure *failure)
 {
 	*all = (struct sender_flows){.samples = RECORD_FILE_CLOSED};
-	for (size_t i = 0; i < config->flow_count; i++)
+	for (size_t i = 0; i < config->n_flows; i++)
 		all->in_advance += config->flows[i].bytes == 0;
 	all->unsent_bytes = unsent_bytes_per_flow(all->in_advance > 0 ? all->in_advance : 1);
 	if (session_open(&all->session, config, failure) < 0 || allocate_flows(all, config) < 0 ||
@@ -102,7 +102,7 @@ sender_flows_close(struct sender_flows *all)
 bool
 sender_flow_is_udp(const struct sender_flow *flow)
 {
-	return flow->application != NULL && flow->application->kind == APPLICATION_UDP;
+	return flow->application != NULL && flow->application->kind == KIND_UDP;
 }
 
 bool
@@ -132,7 +132,7 @@ read_cc(struct sender_flow *flow)
 static int
 open_tcp(struct sender_flow *flow)
 {
-	bool pauses = flow->application != NULL && flow->application->kind == APPLICATION_ON_OFF;
+	bool pauses = flow->application != NULL && flow->application->kind == KIND_ON_OFF;
 	unsigned int unsent = pauses ? UNSENT_ON_OFF_BYTES : flow->all->unsent_bytes;
 	struct failure *failure = flow->all->session.failure;
 

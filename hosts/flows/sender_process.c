@@ -27,7 +27,7 @@
 static size_t
 process_of(const struct sender_flow *flow)
 {
-	return flow->all->session.config->control_count > 0 ? flow->config->process : 0;
+	return flow->all->session.config->n_controls > 0 ? flow->config->process : 0;
 }
 
 static void
@@ -40,7 +40,7 @@ form_process(struct processes *p, size_t number, struct sender_flow **flows)
 		.watch.fd = -1,
 		.all = p->all,
 		.number = number,
-		.control = config->control_count > 0 ? &config->controls[number] : NULL,
+		.control = config->n_controls > 0 ? &config->controls[number] : NULL,
 		.flows = flows,
 		.end_ns = NEVER,
 	};
@@ -52,7 +52,7 @@ form_process(struct processes *p, size_t number, struct sender_flow **flows)
 int
 processes_form(struct processes *p, struct sender_flows *all)
 {
-	size_t controls = all->session.config->control_count;
+	size_t controls = all->session.config->n_controls;
 	struct sender_flow **flows = calloc(all->count, sizeof(*flows));
 
 	*p = (struct processes){.all = all, .by_process = flows, .connect_deadline_ns = NEVER};

@@ -23,7 +23,7 @@ struct transmission {
 static bool
 has_servers(const struct transmission *t)
 {
-	return t->all->session.config->control_count > 0;
+	return t->all->session.config->n_controls > 0;
 }
 
 static int

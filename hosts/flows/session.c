@@ -45,7 +45,7 @@ watch_signals(struct session *session)
 bool
 session_t0_known(const struct session *session)
 {
-	return session->t0_ns != T0_FROM_STDIN;
+	return session->t0_ns != T0_UNKNOWN;
 }
 
 /* The first line is the start, every later one an end. */
@@ -130,11 +130,8 @@ read_file_at_once(struct session *session)
 static int
 watch_orders(struct session *session)
 {
-	int result;
+	int result = loop_add(&session->loop, &session->orders, EPOLLIN);
 
-	if (session_t0_known(session))
-		return 0;
-	result = loop_add(&session->loop, &session->orders, EPOLLIN);
 	return result == -EPERM ? read_file_at_once(session) : result;
 }
 
@@ -146,7 +143,7 @@ session_open(struct session *session, const struct config *config, struct failur
 		.failure = failure,
 		.signals.fd = -1,
 		.orders = {.fd = STDIN_FILENO, .ready = stdin_readable},
-		.t0_ns = config->t0_ns,
+		.t0_ns = T0_UNKNOWN,
 		.end_ns = NEVER,
 		.service = served_open(),
 	};

@@ -3,8 +3,7 @@
  * What both roles share: the configuration, the loop, the signals that end it, what is ordered on
  * stdin, and the parts of their reports that are the same.
  *
- * Orders are a line {"t0_ns": N}, the common start (unless the configuration has it), and then
- * perhaps a line {"end_ns": N}, an end that is earlier than the configured one. SIGTERM, SIGINT and
+ * Orders are a line {"t0_ns": N}, the common start, and then perhaps a line {"end_ns": N}, an end that is earlier than the configured one. SIGTERM, SIGINT and
  * SIGHUP end the loop in an orderly way; SIGPIPE is ignored.
  */
 #ifndef FLOWS_SESSION_H
@@ -16,6 +15,8 @@
 #include "grid.h"
 #include "loop.h"
 
+#define T0_UNKNOWN INT64_C(-1)
+
 struct session {
 	const struct config *config;
 	struct failure *failure;
@@ -25,11 +26,10 @@ struct session {
 	char line[128]; /* the beginning of an order */
 	size_t used;
 	int service;	/* of the guest's kernel (served.h); -1: none */
-	int64_t t0_ns;	/* T0_FROM_STDIN until it is known */
+	int64_t t0_ns;	/* T0_UNKNOWN until it is ordered */
 	int64_t end_ns; /* NEVER until an end is ordered */
 };
 
-/* Watches stdin only if the configuration leaves t0 open. */
 int session_open(struct session *session, const struct config *config, struct failure *failure);
 void session_close(struct session *session);
 

@@ -19,13 +19,13 @@
 static int
 allocate_flows(struct sink *sink, const struct config *config)
 {
-	sink->flows = calloc(config->flow_count, sizeof(*sink->flows));
+	sink->flows = calloc(config->n_flows, sizeof(*sink->flows));
 	if (sink->flows == NULL)
 		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 
-	sink->flow_count = config->flow_count;
+	sink->flow_count = config->n_flows;
 	if (sink->session.service >= 0)
-		sink->counts = calloc(config->flow_count, sizeof(*sink->counts));
+		sink->counts = calloc(config->n_flows, sizeof(*sink->counts));
 	if (sink->session.service >= 0 && sink->counts == NULL)
 		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 	for (size_t i = 0; i < sink->flow_count; i++)
@@ -40,7 +40,7 @@ allocate_flows(struct sink *sink, const struct config *config)
 static bool
 any_is_kept(const struct config *config)
 {
-	for (size_t i = 0; i < config->flow_count; i++)
+	for (size_t i = 0; i < config->n_flows; i++)
 		if (config->flows[i].kept)
 			return true;
 	return false;

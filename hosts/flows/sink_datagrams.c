@@ -108,7 +108,7 @@ sink_datagrams_open(struct sink *sink)
 {
 	const struct config *config = sink->session.config;
 
-	if (!config_has(config, APPLICATION_UDP))
+	if (!config_has(config, KIND_UDP))
 		return 0;
 	sink->clock_shift_ns = udp_socket_clock_shift_ns();
 	sink->datagram_sinks = calloc(sink->flow_count, sizeof(*sink->datagram_sinks));

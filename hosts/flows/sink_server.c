@@ -13,7 +13,7 @@ sink_form_servers(struct sink *sink)
 {
 	const struct config *config = sink->session.config;
 
-	sink->server_count = config->control_count;
+	sink->server_count = config->n_controls;
 	for (size_t i = 0; i < sink->server_count; i++)
 		sink->servers[i] = (struct server){
 			.watch.fd = -1,

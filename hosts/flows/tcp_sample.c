@@ -85,10 +85,10 @@ int
 cca_states_open(struct cca_states *states, const struct config *config, struct failure *failure)
 {
 	*states = (struct cca_states){.tcp_cc_info = {.map = -1}};
-	for (size_t i = 0; i < config->state_count; i++) {
+	for (size_t i = 0; i < config->n_control_states; i++) {
 		struct cca_state *state = &states->storage[states->count++];
 
-		if (open_storage(state, &config->states[i], failure) < 0)
+		if (open_storage(state, &config->control_states[i], failure) < 0)
 			return -1;
 	}
 	return 0;

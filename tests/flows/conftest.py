@@ -59,6 +59,8 @@ def flow(number: int, cc: str = "cubic", start_ns: int = 0) -> Config:
         "process": 0,
         "ecn": False,
         "dscp": 0,
+        "bytes": 0,
+        "kept": False,
     }
 
 
@@ -72,8 +74,6 @@ def config(tmp_path: Path) -> Config:
     """One cubic flow for 600 ms; tests change what they are about."""
     return {
         "role": "sender",
-        "lane": 3,
-        "t0_ns": None,
         "duration_ns": 600 * MS,
         "span_ns": 600 * MS,
         "sample_ns": 50 * MS,
@@ -202,7 +202,8 @@ class Network:
 
     def start(self, role: str, config: Config) -> Process:
         path = self.directory / f"{role}.json"
-        path.write_text(json.dumps({**config, "role": role}))
+        span_ns = max(config["duration_ns"], config["span_ns"])
+        path.write_text(json.dumps({**config, "role": role, "span_ns": span_ns}))
         within = ["ip", "netns", "exec", self.namespace(role)]
         popen = subprocess.Popen(
             [*within, str(self.binary), "--config", str(path)],

@@ -79,26 +79,14 @@ def test_bad_t0_line(network: Any, config: Config, line: str) -> None:
     assert 'stdin: expected one line {"t0_ns": N}' in error_of(sink, 2)
 
 
-@pytest.mark.parametrize("where", ["configuration", "stdin"])
-def test_t0_in_the_past(network: Any, config: Config, where: str) -> None:
+def test_t0_in_the_past(network: Any, config: Config) -> None:
     past_ns = time.monotonic_ns()
     sink = network.start("sink", config)
     sink.event()
-    sender = network.start("sender", {**config, "t0_ns": past_ns if where != "stdin" else None})
+    sender = network.start("sender", config)
     assert sender.event()["event"] == "ready"
-    if where == "stdin":
-        sender.say(json.dumps({"t0_ns": past_ns}))
+    sender.say(json.dumps({"t0_ns": past_ns}))
     assert "before the flows were ready" in error_of(sender, 4)
-
-
-@pytest.mark.live
-def test_t0_in_the_configuration(network: Any, config: Config) -> None:
-    config["t0_ns"] = time.monotonic_ns() + 500 * MS
-    config["duration_ns"] = 200 * MS
-    sink, sender, _ = network.start_both(config)
-    for process in (sender, sink):
-        [done], stderr, status = process.finish()
-        assert (done["event"], stderr, status) == ("done", "", 0)
 
 
 @pytest.mark.live

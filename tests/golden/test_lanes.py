@@ -50,6 +50,7 @@ LANES = {
     "changes": ", changes: [{at: 3s, rate: 5mbit, buffer: 4bdp}, {from: 6s, to: 7s, down: true}, "
     "{at: 9s, random_loss: 1%}]",
     "policer": ", policer: {rate: 10mbit, burst: 30kB}",
+    "shaper": ", shaper: {burst: 32kB, peak: 1gbit, mtu: 3kB}",
     "return": ", overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}",
 }
 PATHS = {
@@ -102,7 +103,8 @@ def digests(text: str) -> dict[str, str]:
         dataplane = Recorded(attempt.program())
         applied = dataplane.set_lane(attempt.program())
         told += [dataplane.told, applied.model_dump(mode="json"), str(attempt.telemetry())]
-        generators += [generator_config(role, attempt) for role in attempt.roles]
+        configs = [generator_config(role, attempt) for role in attempt.roles]
+        generators += [each.model_dump(exclude_defaults=True) for each in configs]
     parts = {"plan": plan.model_dump(mode="json"), "told": told, "generators": generators}
     return {
         name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]

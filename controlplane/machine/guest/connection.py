@@ -20,7 +20,13 @@ from typing import TypeVar
 
 from ...contract.errors import NashbedError, TargetError
 from ...contract.messages.dataplane import Done
-from ...contract.messages.guest import FileText, GuestEvent, PassedTime, StartedProcess
+from ...contract.messages.guest import (
+    FileText,
+    GuestEvent,
+    PassedTime,
+    QdiscState,
+    StartedProcess,
+)
 from ...contract.messages.message import Message, read_message
 from ...contract.model import JsonObject
 from ..host.layout import Side
@@ -118,6 +124,7 @@ class GuestConnection:
         addresses: Sequence[str],
         routes: Sequence[str],
         sysctls: Mapping[str, str],
+        qdisc: str = "",
     ) -> None:
         """Bring up a side's interface.
 
@@ -125,6 +132,10 @@ class GuestConnection:
             addresses: Its addresses with the length of their prefixes.
             routes: Networks that are reached through it.
             sysctls: Settings of its namespace, in the order that they are written.
+            qdisc: What queues before it, as tc names it; empty: nothing.
+
+        Raises:
+            TargetError: Something was not done, or another qdisc is there.
         """
         self._ask(
             Done,
@@ -133,7 +144,14 @@ class GuestConnection:
             addresses=list(addresses),
             routes=list(routes),
             sysctls=dict(sysctls),
+            **({"qdisc": qdisc} if qdisc else {}),
         )
+        if qdisc and (found := self.qdisc(side).kind) != qdisc:
+            raise TargetError(f"guest: host: {side} has qdisc {found}, not {qdisc}")
+
+    def qdisc(self, side: Side) -> QdiscState:
+        """What queues before a side's interface, and what it has done; only where one was set."""
+        return self._ask(QdiscState, "qdisc", side=side)
 
     def start(
         self, name: str, side: Side, args: Sequence[str], log: Path, take_event: TakeEvent

@@ -42,7 +42,7 @@ from ..process.clock import Clock
 from ..process.command import Completed
 from ..process.managed import ManagedProcess
 from .connection import STANDSTILL_S, GuestClock, GuestConnection, GuestProcess, StandstillTimeout
-from .kernel import GuestSettings, KernelProcess, check_guests
+from .kernel import GuestSettings, KernelProcess, check_guests, require_pinning
 from .memory import peak_memory_bytes
 from .scratch import guests_folder, open_scratch
 
@@ -50,6 +50,10 @@ LOG = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
+QDISC_MODULES = {"fq": "sch_fq", "fq_codel": "sch_fq_codel"}
+"""Modules of the kernel's own that disciplines of the hosts' interfaces are in."""
+NO_ADDRESSES = "disable_ipv6=1"
+"""Of module ipv6: programs make its sockets, and no interface sends anything by itself."""
 LANE = 0
 """The only lane of a guest."""
 MIB = 2**20
@@ -93,13 +97,28 @@ class GuestSession(Session):
             ConfigError: A CCA does not compile.
         """
         check_guests(self._testbed)
-        self._modules(find_kernel(self._testbed.virtual.kernel))
+        kernel = find_kernel(self._testbed.virtual.kernel)
+        self._modules(kernel)
+        self._kernels_own(kernel)
         request = self._request
         self._state = open_scratch(guests_folder(), request.run_id, request.folder)
 
     def _modules(self, kernel: GuestKernel) -> list[Path]:
         """The modules of the session's CCAs; building them takes no virtual time."""
         return [module_of(kernel, cca) for cca in self._request.ccas]
+
+    def _kernels_own(self, kernel: GuestKernel) -> dict[Path, str]:
+        """The kernel's own modules that the scenario needs, and their arguments.
+
+        Raises:
+            PrerequisiteError: It cannot do what the scenario needs.
+        """
+        name = QDISC_MODULES.get(self._request.hosts.qdisc or "")
+        modules = {kernel.module(name): ""} if name else {}
+        if self._request.programs:
+            require_pinning(kernel.release)
+            modules[kernel.module("ipv6")] = NO_ADDRESSES
+        return modules
 
     def boot(
         self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
@@ -133,11 +152,13 @@ class GuestSession(Session):
             memory_bytes=self._memory_bytes,
             core=self._request.core,
             modules=tuple(self._modules(release)),
+            pinned=self._request.programs,
         )
         arguments = [
             module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas
         ]
-        inserted = dict(zip(settings.modules, arguments, strict=True))
+        inserted = self._kernels_own(release)
+        inserted |= zip(settings.modules, arguments, strict=True)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
             self._connect(self._kernel, control_socket, inserted)
@@ -163,6 +184,7 @@ class GuestSession(Session):
                 [f"{own(LANE, group)}/32" for group in range(self._request.groups)],
                 [str(network)],
                 self._sysctls_of(side),
+                self._request.hosts.qdisc or "",
             )
 
     def _end_guest(self) -> None:
@@ -236,6 +258,11 @@ class GuestSession(Session):
             for name, side in zip(("senders", "receivers"), SIDES, strict=True)
         }
 
+    def qdiscs(self) -> dict[str, str]:
+        """See `Session`; the guest has read each back."""
+        qdisc = self._request.hosts.qdisc
+        return dict.fromkeys(self.ports(), qdisc) if qdisc else {}
+
     def connect_hosts(self) -> None:
         """Every guest has its hosts ready when it is started."""
 
@@ -272,7 +299,7 @@ class GuestSession(Session):
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the guest's interfaces and its kernel's receive path so far.
 
-        Its interfaces have no queue (nashbed_kern.c), so there is none that drops.
+        Unless the scenario asks for one, its interfaces have no queue that could drop.
         """
         read = self._guest.read
         losses = softnet_losses(read("snd", str(SOFTNET)))
@@ -280,6 +307,8 @@ class GuestSession(Session):
             interface = INTERFACES[side]
             counts = interface_losses(read(side, "/proc/net/dev"), interface)
             losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
+            if self._request.hosts.qdisc:
+                losses[f"{interface}_qdisc_dropped"] = self._guest.qdisc(side).dropped
             losses |= lost(side, self._protocol_counters(side))
         return losses
 

@@ -106,6 +106,10 @@ class Session(ABC):
         """The hosts' NICs as they are set, by the port at the other end of their cable."""
         return {}
 
+    def qdiscs(self) -> dict[str, str]:
+        """Queue disciplines of the hosts' interfaces that a scenario asked for, by port."""
+        return {}
+
     @abstractmethod
     def host_strain(self) -> StrainCounts:
         """What the hosts' kernels counted so far of memory, queues and cores that ran short."""
@@ -152,6 +156,8 @@ class SessionRequest:
         hosts: What the hosts' kernels are told besides.
         ccas: CCAs that the hosts' kernel does not have of its own.
         disciplines: Queue disciplines of the user's own.
+        programs: Whether programs of others run in guests: what the processor would tell them, its
+            random numbers and its clock, is then the guest's, and sockets of IPv6 can be made.
     """
 
     run_id: str
@@ -164,6 +170,7 @@ class SessionRequest:
     hosts: Hosts = NO_WISHES
     ccas: tuple[CFile, ...] = ()
     disciplines: tuple[CFile, ...] = ()
+    programs: bool = False
 
 
 MakeSession = Callable[[SessionRequest], Session]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a lane of the traffic manager is to do, and what it says of itself. Its structures are made of
- * the contract's description (common/lane_header.py).
+ * the contract's description (common/described_header.py).
  */
 #ifndef NASHBED_LANE_CONFIG_H
 #define NASHBED_LANE_CONFIG_H

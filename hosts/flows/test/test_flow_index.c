@@ -7,7 +7,7 @@
 #define FLOWS 1000
 
 static struct flow_config flows[FLOWS];
-static struct config config = {.flows = flows, .flow_count = FLOWS};
+static struct config config = {.flows = flows, .n_flows = FLOWS};
 
 /* Flow numbers run downwards, so that their order is not the order of positions. */
 static void

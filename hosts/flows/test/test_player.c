@@ -7,8 +7,9 @@
 
 /* At most 16 s when it asks: the reservoir is 6 s, the cushion ends at 14.4 s. */
 static const struct application video = {
-	.kind = APPLICATION_VIDEO,
-	.ladder = {{1000000, 2500000, 5000000, 8000000}, 4},
+	.kind = KIND_VIDEO,
+	.ladder = {1000000, 2500000, 5000000, 8000000},
+	.n_ladder = 4,
 	.segment_ns = 4 * S,
 	.buffer_ns = 20 * S,
 };

@@ -113,7 +113,7 @@ def test_bins_wait_for_packets_that_are_overtaken(
 def test_ecn_is_a_strategys_or_a_groups(ecn: str, expected: list[bool], testbed: Testbed) -> None:
     asked = attempt(scenario_with("title: ", f"hosts: {{ecn: {ecn}}}\ntitle: "), testbed)
     assert [flow.ecn for flow in asked.flows] == expected
-    assert [flow["ecn"] for flow in generator_config("sink", asked)["flows"]] == expected
+    assert [flow.ecn for flow in generator_config("sink", asked).flows] == expected
 
 
 def attempt(scenario: Scenario, testbed: Testbed, repetition: int = 0) -> Attempt:
@@ -183,21 +183,21 @@ def test_a_process_is_a_strategy_of_a_group() -> None:
 def test_iperf3_has_a_control_connection_for_each_process(testbed: Testbed) -> None:
     iperf3 = attempt(scenario_with("start_jitter: 50ms", "start: iperf3"), testbed)
     config = generator_config("sender", iperf3)
-    assert [flow["process"] for flow in config["flows"]] == [0, 0, 1]
-    assert [control["sport"] for control in config["controls"]] == [9000, 9001]
-    assert {control["dport"] for control in config["controls"]} == {5201}
+    assert [flow.process for flow in config.flows] == [0, 0, 1]
+    assert [control.sport for control in config.controls] == [9000, 9001]
+    assert {control.dport for control in config.controls} == {5201}
     # Streams may wait for each other, so the trial may last longer than its processes.
-    assert config["span_ns"] == config["duration_ns"] + config["connect_timeout_ns"]
+    assert config.span_ns == config.duration_ns + config.connect_timeout_ns
     together = replace(iperf3, scenario=scenario_with("start_jitter: 50ms", "start: together"))
-    assert generator_config("sender", together)["controls"] == []
+    assert generator_config("sender", together).controls == ()
     assert span_ns(together.scenario, together.trial) == together.scenario.longest.ns
 
 
 def test_the_sink_is_told_how_often_to_read(testbed: Testbed) -> None:
     rarely = attempt(scenario_with("title: ", "hosts: {read_interval: 5ms}\ntitle: "), testbed)
-    assert generator_config("sink", rarely)["read_interval_ns"] == 5 * MS
+    assert generator_config("sink", rarely).read_interval_ns == 5 * MS
     by_bytes = replace(rarely, scenario=scenario_with("start_jitter: 50ms", "start: together"))
-    assert generator_config("sink", by_bytes)["read_interval_ns"] == 0
+    assert generator_config("sink", by_bytes).read_interval_ns == 0
 
 
 def test_a_swept_start_is_part_of_the_setting_and_of_the_attempt(testbed: Testbed) -> None:

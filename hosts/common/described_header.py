@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A lane in C, of its description: lane_header.py LANE.JSON STRUCTURES.H TABLES.H PARAMETERS.H.
+"""What a C program is told, of its description: structures, tables and parameters.
 
-The build runs it; the headers stand in the build directory. A structure of the description becomes
-a struct, and a table of its fields that reads and prints it (json_fields.h). A key is the member's
-name; a choice is an enum of the key's name, a list an array beside its length, `n_<key>`. The
-parameters of a discipline or a policy become its configuration and its table (core/aqm.h).
+The build runs it, as described_header.py LANE.JSON STRUCTURES.H TABLES.H PARAMETERS.H; the headers
+stand in the build directory. A structure of the description becomes a struct, and a table of its
+fields that reads and prints it (json_fields.h). A key is the member's name; a choice is an enum of
+the key's name, a list an array beside its length, `n_<key>`. The parameters of a discipline or a
+policy become its configuration and its table (core/aqm.h).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FEW = 8
+FEW = 64
 """A list of at most so many stands in the structure itself."""
 NARROW = 2**30
 """A number up to here is 32 bits wide; more could be multiplied, and then overflow."""
@@ -35,7 +36,7 @@ def main() -> None:
     """Write the headers."""
     source, *headers = (Path(argument) for argument in sys.argv[1:])
     lane = json.loads(source.read_bytes())
-    for header, make in zip(headers, (structures, tables, parameters), strict=True):
+    for header, make in zip(headers, (structures, tables, parameters), strict=False):
         guard = f"NASHBED_{header.stem.upper()}_H"
         # REUSE-IgnoreStart
         licence = "/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */"
@@ -52,8 +53,9 @@ def structures(lane: dict[str, Any]) -> Iterator[str]:
             if field["kind"] == "choice":
                 yield from enumeration(field)
         yield f"\n/* {described['about']} */\nstruct {name} {{"
-        for field in described["fields"]:
-            yield f"\t/* {field['about']} */\n\t{member(field)};"
+        members = {member(field): field["about"] for field in reversed(described["fields"])}
+        for each, about in reversed(members.items()):
+            yield f"\t/* {about} */\n\t{each};"
         yield "};"
 
 
@@ -69,21 +71,25 @@ def enumeration(field: dict[str, Any]) -> Iterator[str]:
 
 def member(field: dict[str, Any]) -> str:
     """A field in its structure."""
-    name = field["name"]
+    name = field.get("member", field["name"])
     if field["kind"] == "list":
         array = f"{name}[{field['max']}]" if field["max"] <= FEW else f"*{name}"
         return f"{type_of(field['of'])} {array};\n\tsize_t n_{name}"
+    if field["kind"] in ("text", "string"):
+        return f"char {name}[{field['bytes']}]" if field["kind"] == "text" else f"char *{name}"
     return f"{type_of(field)} {name}"
 
 
 def type_of(field: dict[str, Any]) -> str:
     """Type of a field that is no list."""
-    if field["kind"] in ("object", "own"):
-        return f"struct {field['type']}"
+    if "structure" in field:
+        return f"struct {field['structure']}"
     if field["kind"] == "choice":
         return f"enum {field['name']}"
     if field["kind"] == "flag":
         return "bool"
+    if "is_signed" in field:
+        return "int64_t"
     return f"uint{32 if field['max'] <= NARROW else 64}_t"
 
 
@@ -101,7 +107,7 @@ def tables(lane: dict[str, Any]) -> Iterator[str]:
                 yield f"\nstatic const struct json_field {field['name']}_item = {{{item}}};"
         yield from table(name, name, described["fields"], lane["checked"])
     whole = {field["name"]: field for field in described["fields"]}
-    for part, names in lane["parts"].items():
+    for part, names in lane.get("parts", {}).items():
         yield from table(part, name, [whole[each] for each in names], lane["checked"])
 
 
@@ -116,11 +122,11 @@ def table(
 def row(structure: str, field: dict[str, Any], checked: list[str]) -> str:
     """A field as a row of its table."""
     name, kind, more = field["name"], field["kind"], details(field, checked)
+    into = field.get("member", name)
     if kind == "list":
         start = f"{name}, n_{name}, {name}_item"
         return f'JSON_LIST(struct {structure}, "{name}", {", ".join([start, *more])})'
-    how = f"as_{field['type'] if kind == 'own' else kind}"
-    return f'JSON_FIELD(struct {structure}, "{name}", {", ".join([name, how, *more])})'
+    return f'JSON_FIELD(struct {structure}, "{name}", {", ".join([into, f"as_{kind}", *more])})'
 
 
 def details(field: dict[str, Any], checked: list[str]) -> list[str]:
@@ -132,8 +138,8 @@ def details(field: dict[str, Any], checked: list[str]) -> list[str]:
     if field["kind"] == "choice":
         more.append(f".choices = {field['name']}_names")
     if field["kind"] == "object":
-        more.append(f".fields = {field['type']}_fields")
-        more += [f".check = check_{field['type']}"] if field["type"] in checked else []
+        more.append(f".fields = {field['structure']}_fields")
+        more += [f".check = check_{field['structure']}"] if field["structure"] in checked else []
     return more
 
 

@@ -1,8 +1,9 @@
-"""What a data plane is told of a lane, described for its C: lane.json.
+"""What C programs are told, described for them: lane.json, of a lane, and generator.json.
 
-The contract's models say each field once. Of them are made the description here and, when the
-data plane is built, the C structures with the tables that read and print them
-(hosts/common/lane_header.py). `make schema` writes it; a test keeps it equal to the models.
+The contract's models say each field once. Of them are made the descriptions here and, when the
+programs are built, the C structures with the tables that read and print them
+(hosts/common/described_header.py). `make schema` writes them; a test keeps them equal to the
+models.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from pydantic.fields import FieldInfo
 
 from .. import path_changes as paths
 from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
-from ..limit import Limit, Policer, QueuedLine
+from ..limit import Limit, Policer, QueuedLine, Shaper
 from ..link_changes import LineState, Schedule
 from ..model import JsonObject, attributes_of, in_c, limits
 from ..queues import POLICIES, Queue, Static
 from ..target import GroupDelay
 from ..units import Duration, Quantity, Share, Size
 from .dataplane import ToldLane, ToldQueues
+from .generator import Connection, ControlState, GeneratorConfig, ToldApplication, ToldFlow
 
-FILE: Final = Path(__file__).with_name("lane.json")
-STRUCTURES: Final[dict[str, type[BaseModel]]] = {
+LANE: Final[dict[str, type[BaseModel]]] = {
     "limit_config": Limit,
     "queue_config": Queue,
     "queues_config": ToldQueues,
     "line_state": LineState,
     "line_plan": Schedule,
     "policer_config": Policer,
+    "shaper_config": Shaper,
     "path_change": paths.PathState,
     "jitter_settings": paths.JitterSettings,
     "reorder_settings": paths.ReorderSettings,
@@ -42,9 +44,16 @@ STRUCTURES: Final[dict[str, type[BaseModel]]] = {
     "lane_config": ToldLane,
 }
 """Name in C -> model; what a structure holds comes before it."""
+GENERATOR: Final[dict[str, type[BaseModel]]] = {
+    "application": ToldApplication,
+    "control_config": Connection,
+    "flow_config": ToldFlow,
+    "cca_state_config": ControlState,
+    "config": GeneratorConfig,
+}
 PARTS: Final = {"return_config": QueuedLine}
 """What is read into the first fields of a lane: the bottleneck of a way back."""
-CHECKED: Final = ("limit_config", "line_plan")
+CHECKED: Final = ("limit_config", "line_plan", "application")
 """Whose fields C checks against each other, for the sake of its arithmetic."""
 KINDS: Final = {**DISCIPLINES, **POLICIES}
 KIND_NAMES: Final[dict[type, str]] = {
@@ -56,17 +65,23 @@ KIND_NAMES: Final[dict[type, str]] = {
     bool: "flag",
 }
 """Type of a parameter -> enum aqm_kind (hosts/dpdk/core/aqm.h)."""
-NAMES: Final = {model: name for name, model in STRUCTURES.items()}
+NAMES: Final = {model: name for name, model in (LANE | GENERATOR).items()}
 
 
-def description() -> str:
-    """The text of the file."""
-    structures = ",\n".join(_structure(name, model) for name, model in STRUCTURES.items())
+def descriptions() -> dict[Path, str]:
+    """File -> text."""
     parts = {name: [field["name"] for field in _fields(model)] for name, model in PARTS.items()}
     own = ",\n".join(_parameters(name, kind) for name, kind in KINDS.items() if _has_own(kind))
-    rest = f'"parts": {json.dumps(parts)},\n"checked": {json.dumps(CHECKED)},\n'
-    rest += f'"parameters": {{\n{own}\n}}'
-    return f'{{"structures": {{\n{structures}\n}},\n{rest}}}\n'
+    parameters = f',\n"parts": {json.dumps(parts)},\n"parameters": {{\n{own}\n}}'
+    made = {"lane": _structures(LANE) + parameters, "generator": _structures(GENERATOR)}
+    folder = Path(__file__).parent
+    return {folder / f"{name}.json": f"{{{text}}}\n" for name, text in made.items()}
+
+
+def _structures(models: dict[str, type[BaseModel]]) -> str:
+    structures = ",\n".join(_structure(name, model) for name, model in models.items())
+    checked = json.dumps([name for name in CHECKED if name in models])
+    return f'"structures": {{\n{structures}\n}},\n"checked": {checked}'
 
 
 def _has_own(kind: type[Parameters]) -> bool:
@@ -118,9 +133,11 @@ def _fields(model: type[BaseModel]) -> Iterator[JsonObject]:
 def _field(name: str, info: FieldInfo) -> JsonObject:
     kinds = [kind for kind in _alternatives(info.annotation) if kind is not type(None)]
     made = {"name": name, **_kind(kinds[0], info)}
+    if member := in_c(info).member:
+        made["member"] = member
     if not info.is_required():
         made["optional"] = True
-    if info.default is None and made["kind"] == "object":
+    if info.default is None and made["kind"] in ("object", "number") and made.get("min", 1) > 0:
         made["unless_zero"] = True
     if isinstance(kinds[0], type) and issubclass(kinds[0], Quantity):
         made["name"] += f"_{next(iter(kinds[0].__annotations__))}"
@@ -136,7 +153,7 @@ def _alternatives(annotation: Any) -> tuple[Any, ...]:
 def _kind(kind: Any, info: FieldInfo) -> JsonObject:
     of_c = in_c(info)
     if of_c.structure:
-        return {"kind": "own", "type": of_c.structure}
+        return {"kind": of_c.kind or of_c.structure, "structure": of_c.structure}
     if get_origin(kind) is Literal:
         return {"kind": "choice", "choices": list(get_args(kind))}
     if get_origin(kind) is tuple:
@@ -145,13 +162,24 @@ def _kind(kind: Any, info: FieldInfo) -> JsonObject:
         item = FieldInfo.from_annotation(get_args(kind)[0])
         of = _kind(item.annotation, item)
         return {"kind": "list", "of": of, "min": least, "max": most}
+    if issubclass(kind, BaseModel):
+        return {"kind": "object", "structure": NAMES[kind]}
+    return _plain(kind, info)
+
+
+def _plain(kind: Any, info: FieldInfo) -> JsonObject:
+    """A flag, a text or a number."""
     if kind is bool:
         return {"kind": "flag"}
-    if issubclass(kind, BaseModel):
-        return {"kind": "object", "type": NAMES[kind]}
+    if kind is str:
+        most = max((getattr(each, "max_length", 0) for each in info.metadata), default=0)
+        return {"kind": "text", "bytes": most + 1} if most else {"kind": "string"}
+    of_c = in_c(info)
     least, most = (1, kind.LARGEST) if issubclass(kind, Quantity) else (0, 2**63 - 1)
-    return {"kind": "number", **dict(zip(("min", "max"), limits(info, least, most), strict=True))}
+    bounds = dict(zip(("min", "max"), limits(info, least, most), strict=True))
+    return {"kind": "number", **bounds, **({"is_signed": True} if of_c.is_signed else {})}
 
 
 if __name__ == "__main__":
-    FILE.write_text(description())
+    for file, text in descriptions().items():
+        file.write_text(text)
