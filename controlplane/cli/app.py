@@ -117,6 +117,7 @@ Look at results:
   figure     figure     Write figures of a run for a paper, and the numbers that they show.
   explore    explore    Open a run in the browser, down to single packets.
   equilibria equilibria Show the Nash equilibria of runs; write them, or the mixes, as a table.
+  published  published  Show what runs measured beside what is published, and how far off it is.
   compare    results    Show what differs between two runs, and where by more than chance.
   export     results    Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
   rtt        captures   Draw the RTT over time from captures, by TCP time stamps.

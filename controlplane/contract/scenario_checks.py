@@ -313,6 +313,7 @@ def _check_named_strategies(scenario: ScenarioKeys) -> None:
             raise ValueError(f"{where}.group: there is no flow group {bound.group!r}")
     for i, series in enumerate(scenario.reference):
         check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+        check_known(scenario, f"reference.{i}.mix", {*(series.mix or ())})
 
 
 def _check_ecn(scenario: ScenarioKeys) -> None:

@@ -24,7 +24,7 @@ from .queues import (
     Scheduler,
     check_queues,
 )
-from .selection import KernelRelease, SettingSelection
+from .selection import Count, KernelRelease, SettingSelection
 from .shared import CONSTANTS
 from .strategy import CcaInFile, ModuleParameters, ProgramInFile, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
@@ -257,21 +257,29 @@ class ReferenceSeries(SettingSelection):
             buffers in MB, or random losses in per cent.
         quantity: What y is: per-flow throughput in Mbit/s, aggregate throughput in Mbit/s,
             share of the throughput (0 to 1), or flows of the strategy at the equilibrium.
+        mix: Number of flows of each strategy listed, where x is no mix; the others have the rest.
         x: Values of the axis.
         y: Values of the quantity.
+        ci95: Half the width of each value's 95 % interval, in the quantity; left out: none is
+            published.
     """
 
     label: Annotated[str, Field(min_length=1, max_length=80)]
     strategy: StrategyName
     axis: Literal["mix", "buffer_bdp", "buffer_mb", "random_loss"] = "mix"
     quantity: Literal["per_flow", "aggregate", "share", "equilibrium"] = "per_flow"
+    mix: dict[StrategyName, Count] | None = None
     x: Annotated[tuple[float, ...], Field(min_length=1)]
     y: Annotated[tuple[float, ...], Field(min_length=1)]
+    ci95: tuple[float, ...] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> ReferenceSeries:
-        if len(self.x) != len(self.y):
-            raise ValueError(f"y: has {len(self.y)} values, x has {len(self.x)}")
+        for key, values in (("y", self.y), ("ci95", self.ci95)):
+            if values is not None and len(values) != len(self.x):
+                raise ValueError(f"{key}: has {len(values)} values, x has {len(self.x)}")
+        if self.mix is not None and (self.axis == "mix" or self.quantity == "equilibrium"):
+            raise ValueError("mix: x or the equilibrium says which mixes are meant; remove it")
         return self
 
 

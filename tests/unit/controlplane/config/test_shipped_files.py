@@ -44,8 +44,8 @@ NEEDS_LARGE = {
 NEEDS_VIRTUAL = {
     f"scenarios/kernels/{form}.yaml"
     for form in ("deep-panel", "deep-panel-short", "experiment1", "experiment1-short")
-}
-"""What sweeps the hosts' kernel, which a testbed of this machine's own kernel cannot."""
+} | {f"scenarios/blind/{path.name}" for path in (CONFIGS / "scenarios" / "blind").glob("*.yaml")}
+"""What names the hosts' kernels, which a testbed of this machine's own kernel cannot have."""
 
 
 def name(path: Path) -> str:
