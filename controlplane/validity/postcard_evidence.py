@@ -219,6 +219,9 @@ class MemoryDepth:
         leaving = np.argsort(dequeue, kind="stable")
         gone = np.concatenate(([0], np.cumsum(size[leaving])))
         left = gone[np.searchsorted(dequeue[leaving], enqueue[order], side="right")]
+        # What leaves a shaper as it comes has not left before itself.
+        at_once = (size > 0) & (dequeue == enqueue)
+        left = np.where(at_once[order], np.minimum(left, came), left)
         judged = (enqueue[order] > self._judged_ns) & (enqueue[order] <= until)
         off = np.abs(came - left - told[order]) > self._tolerance
         self._checked += int(np.count_nonzero(judged))

@@ -137,16 +137,23 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 	return begin_state(lane);
 }
 
-static struct exact_time
-departure(struct traffic_lane *lane, struct exact_time from, uint32_t bytes)
+/* Not inlined, so that a line of one rate pays nothing for it. */
+static __attribute__((noinline)) struct exact_time
+other_departure(struct traffic_lane *lane, struct exact_time from, uint32_t bytes)
 {
-	if (lane->is_constant)
-		return line_departure(&lane->config, from, bytes);
 	if (lane->schedule != NULL)
 		return line_schedule_departure(lane->schedule, from,
 					       line_bits(&lane->config, bytes));
 	bytes += lane->config.overhead_bytes;
 	return (struct exact_time){.ns = shaper_departure(&lane->shaper, from.ns, bytes)};
+}
+
+static struct exact_time
+departure(struct traffic_lane *lane, struct exact_time from, uint32_t bytes)
+{
+	if (lane->is_constant)
+		return line_departure(&lane->config, from, bytes);
+	return other_departure(lane, from, bytes);
 }
 
 /* When the line, which is idle, may begin with what comes now. */
