@@ -271,7 +271,8 @@ host_read_qdisc(enum side side, struct qdisc *qdisc, struct failure *failure)
 	size_t bytes;
 
 	*qdisc = (struct qdisc){0};
-	if (ask_routing(&request, 0, &answer, sizeof(answer)) < 0)
+	/* To others who listen it would be told in any case; to who asks only as an echo. */
+	if (ask_routing(&request, NLM_F_ACK | NLM_F_ECHO, &answer, sizeof(answer)) < 0)
 		return host_error(failure, "qdisc");
 	bytes = TCA_PAYLOAD(&answer.header);
 	for (struct rtattr *each = TCA_RTA(&answer.traffic); RTA_OK(each, bytes);
