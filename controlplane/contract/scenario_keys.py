@@ -24,9 +24,9 @@ from .queues import (
     Scheduler,
     check_queues,
 )
-from .selection import KernelRelease, SettingSelection
+from .selection import Count, KernelRelease, SettingSelection
 from .shared import CONSTANTS
-from .strategy import CcaInFile, ModuleParameters, Strategy
+from .strategy import CcaInFile, ModuleParameters, ProgramInFile, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
 from .traffic import OF_MIX
 from .units import Buffer, Duration, Rate, Share, Size
@@ -257,21 +257,29 @@ class ReferenceSeries(SettingSelection):
             buffers in MB, or random losses in per cent.
         quantity: What y is: per-flow throughput in Mbit/s, aggregate throughput in Mbit/s,
             share of the throughput (0 to 1), or flows of the strategy at the equilibrium.
+        mix: Number of flows of each strategy listed, where x is no mix; the others have the rest.
         x: Values of the axis.
         y: Values of the quantity.
+        ci95: Half the width of each value's 95 % interval, in the quantity; left out: none is
+            published.
     """
 
     label: Annotated[str, Field(min_length=1, max_length=80)]
     strategy: StrategyName
     axis: Literal["mix", "buffer_bdp", "buffer_mb", "random_loss"] = "mix"
     quantity: Literal["per_flow", "aggregate", "share", "equilibrium"] = "per_flow"
+    mix: dict[StrategyName, Count] | None = None
     x: Annotated[tuple[float, ...], Field(min_length=1)]
     y: Annotated[tuple[float, ...], Field(min_length=1)]
+    ci95: tuple[float, ...] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> ReferenceSeries:
-        if len(self.x) != len(self.y):
-            raise ValueError(f"y: has {len(self.y)} values, x has {len(self.x)}")
+        for key, values in (("y", self.y), ("ci95", self.ci95)):
+            if values is not None and len(values) != len(self.x):
+                raise ValueError(f"{key}: has {len(values)} values, x has {len(self.x)}")
+        if self.mix is not None and (self.axis == "mix" or self.quantity == "equilibrium"):
+            raise ValueError("mix: x or the equilibrium says which mixes are meant; remove it")
         return self
 
 
@@ -291,8 +299,9 @@ class ScenarioKeys(ContractModel):
             `iperf3` they do not).
         strategies: Congestion controls, by name or, of one's own, by the path of its C file
             relative to this one: `./mycc.c` is `mycc` from there on; of a kernel module also a
-            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. A mix counts
-            the flows of the second one.
+            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. Or
+            programs, each by a file that describes it, of configs/programs or relative to this one:
+            `{program: ngtcp2-cubic.yaml}`. A mix counts the flows of the second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -344,6 +353,11 @@ class ScenarioKeys(ContractModel):
         return {str(s): s.params for s in self.strategies if isinstance(s, CcaInFile) and s.params}
 
     @property
+    def programs(self) -> dict[str, ProgramInFile]:
+        """The strategies that are programs, by their names."""
+        return {str(s): s for s in self.strategies if isinstance(s, ProgramInFile)}
+
+    @property
     def mixed(self) -> tuple[FlowGroup, ...]:
         """The flow groups of the mix; they stand before all others."""
         return tuple(group for group in self.flows if group.mixed)
@@ -365,9 +379,14 @@ class ScenarioKeys(ContractModel):
 
     @property
     def ccas(self) -> tuple[str, ...]:
-        """Every CCA that flows run: the strategies, and those of background groups."""
+        """Every strategy that flows run: those of the mix, and those of background groups."""
         fixed = (group.runs for group in self.flows if group.runs not in (OF_MIX, UDP))
         return tuple(dict.fromkeys((*self.strategies, *fixed)))
+
+    @property
+    def kernel_ccas(self) -> tuple[str, ...]:
+        """Those that are congestion controls of the hosts' kernel, and not programs."""
+        return tuple(name for name in self.ccas if name not in self.programs)
 
     @property
     def longest(self) -> Duration:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import queue
 import shlex
 import signal
@@ -48,6 +49,7 @@ TakeEvent = Callable[[GuestEvent], None]
 
 KILL_GRACE_S = 1.0
 LAST_WORDS = 20
+LAST_BYTES = 65_536
 ENDED_WITH_GUEST = -signal.SIGKILL
 """Exit code of a process whose guest has ended."""
 
@@ -293,7 +295,9 @@ class GuestProcess(ManagedProcess):
     def last_words(self) -> tuple[str, ...]:
         """The last lines of its standard error."""
         try:
-            lines = self._log.read_text(errors="replace").splitlines()
+            with self._log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - LAST_BYTES))
+                lines = log.read().decode(errors="replace").splitlines()
         except OSError:
             return ()
         return tuple(line.strip() for line in lines if line.strip())[-LAST_WORDS:]

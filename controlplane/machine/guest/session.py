@@ -7,7 +7,8 @@ import json
 import logging
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ...contract.errors import HostError, InternalError, TargetError
@@ -64,6 +65,8 @@ WINDOW_COPIES = 6
 """What is in flight is in the senders' buffers, and what waits for it at the receivers; both with
 the kernel's own overhead."""
 PAGE_BYTES = 4096
+PORT_RANGE = "net.ipv4.ip_local_port_range"
+USUAL_PORTS = "32768 60999"
 HARDWARE_ADDRESS = "02:00:00:00:00:01"
 """Address of both interfaces, so that frames need no ARP."""
 
@@ -287,6 +290,23 @@ class GuestSession(Session):
         """Start nashbed-probe on one side."""
         args = [str(built(PROBE)), "--config", str(config.absolute())]
         return self._start(f"probe ({side})", side, args)
+
+    def start_program(
+        self, name: str, side: Side, args: Sequence[str], output: Path
+    ) -> ManagedProcess:
+        """Start a program that is no part of nashbed on one side."""
+        return GuestProcess(self._guest, name, side, args, output.absolute())
+
+    def read_host(self, side: Side, path: str) -> str:
+        """A file as a side's namespace has it."""
+        return self._guest.read(side, path)
+
+    @contextmanager
+    def only_port(self, side: Side, port: int) -> Iterator[None]:
+        """Have the kernel of a side choose this port for sockets that name none, for a while."""
+        self._guest.configure_host(side, [], [], {PORT_RANGE: f"{port} {port}"})
+        yield
+        self._guest.configure_host(side, [], [], {PORT_RANGE: USUAL_PORTS})
 
     def _start(self, name: str, side: Side, args: list[str]) -> GuestProcess:
         log = self.scratch / f"process-{next(self._log_numbers)}.log"

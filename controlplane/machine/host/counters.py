@@ -40,6 +40,7 @@ LOSSES = {
         "ListenDrops",  # a connection that was asked for
     ),
     "Ip": ("InHdrErrors", "InDiscards", "OutDiscards"),
+    "Udp": ("RcvbufErrors",),  # a datagram for which its socket's buffer had no room
     "Tcp": ("InErrs",),  # a wrong checksum or header; less the SYNs that came again, see `lost`
 }
 """A packet or more was lost each time. Not among them are frames that were for nobody here

@@ -6,10 +6,12 @@ import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.c_files import CFile
+from ...contract.errors import TargetError
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.scenario_keys import Hosts
@@ -75,6 +77,24 @@ class Session(ABC):
     @abstractmethod
     def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe on one side."""
+
+    def start_program(
+        self, name: str, side: Side, args: Sequence[str], output: Path
+    ) -> ManagedProcess:
+        """Start a program that is no part of nashbed on one side.
+
+        Args:
+            output: Where its standard error goes.
+        """
+        raise TargetError(f"{name}: programs run in virtual time only")
+
+    def read_host(self, side: Side, path: str) -> str:
+        """A file as a side's namespace has it."""
+        raise TargetError(f"{path}: programs run in virtual time only")
+
+    def only_port(self, side: Side, port: int) -> AbstractContextManager[None]:
+        """Have the kernel of a side choose this port for sockets that name none, for a while."""
+        raise TargetError(f"port {port}: programs run in virtual time only")
 
     @abstractmethod
     def run_beside_senders(
