@@ -196,6 +196,20 @@ equivalence: setup virtual ## the same shares on two testbeds? (2 h; FIRST=, SEC
 		$(BIN)/nashbed compare "$$@" --equivalence $(MARGIN) || status=$$?; \
 	done; exit $$status
 
+# Each runs one trial at a time, so that its search asks for the same trials on every machine; as many
+# run at once as there are cores. The panels at 500 Mbit/s would take longer than all the others.
+BLIND = configs/scenarios/blind
+BLIND_RUNS = $(filter-out %-500mbit-5ms.yaml %-500mbit-40ms.yaml,$(wildcard $(BLIND)/*.yaml))
+
+.PHONY: blind
+blind: virtual ## blind predictions of published values again: are all as committed? (10 min)
+	@rm -rf build/blind
+	@status=0; \
+	printf '%s\n' $(BLIND_RUNS) | xargs -P $$(nproc) -I '{}' \
+		$(BIN)/nashbed run '{}' --testbed one-at-a-time --out build/blind --no-report || status=$$?; \
+	$(BIN)/nashbed published build/blind/* --against $(BLIND)/measured.csv || status=$$?; \
+	exit $$status
+
 .PHONY: bench
 bench: test-venv build ## measured speed and memory (root; 10 min; AGAINST=COMMIT: in turns)
 	$(BIN)/nashbed bench all --out $(BENCH) --machine "$(MACHINE)" \

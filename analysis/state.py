@@ -29,10 +29,6 @@ def state_text(state: State, strategies: Sequence[str], groups: Sequence[str]) -
     """Say a state in words, e.g. `7 cubic + 3 bbr`, with the group's name if there are several.
 
     Where no flow of a group runs, it is `none`.
-
-    Args:
-        strategies: Names of the strategies.
-        groups: Names of the groups.
     """
     parts = []
     for name, counts in zip(groups, state, strict=True):

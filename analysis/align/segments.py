@@ -14,9 +14,6 @@ COLUMNS = ("flow", "segment", "bitrate_bps", "requested_ns", "completed_ns", "bu
 def load_segments(trial: SealedTrial, flows: int) -> Segments | None:
     """The segments of a trial by flow and number; None: it has no video.
 
-    Args:
-        flows: Number of its flows.
-
     Raises:
         RunError: The table is damaged.
     """

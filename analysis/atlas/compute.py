@@ -84,7 +84,6 @@ class EquilibriumMap:
 
     Attributes:
         plane: What it is over.
-        model: Name of its model.
         other: Name of the model that it is held against; None: none.
         points: Row by row, upwards; each row to the right.
     """
@@ -123,7 +122,6 @@ def compute_map(
 
     Args:
         plane: What it is over.
-        model: Name of the model, one of `MODELS`.
         other: A model that it is held against, asked too; None: none.
         processes: How many processes compute; 1: this one.
         on_row: Told after each row.
@@ -150,7 +148,6 @@ class MapQuestion:
     """What is asked at every point.
 
     Attributes:
-        model: Name of the model.
         other: Name of the one that it is held against.
         settled: Whether the equilibrium has settled.
     """

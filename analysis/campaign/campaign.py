@@ -71,7 +71,6 @@ class Game:
 
     Attributes:
         sizes: Flows of each group.
-        strategies: Number of strategies.
         fair_share: Unit of the utility.
         hints: States where an equilibrium is expected, best first.
         samples: State -> payoffs of each valid repetition, shape (G, S).

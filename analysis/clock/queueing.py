@@ -54,7 +54,6 @@ class TapComparison:
     """What two captures say of a trial, and the postcards of the same packets.
 
     Attributes:
-        trial: The trial's id.
         software: Whether the hosts captured.
         clocks: How the clocks stand to each other, one line each.
         alignments: The same as numbers.
@@ -276,7 +275,9 @@ def _delay_line_ps(trial: SealedTrial, flow: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _serialisation_ps(trial: SealedTrial, frame_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each packet's own time on the bottleneck link."""
+    """Each packet's own time on the bottleneck link; of a shaper, none."""
+    if trial.record.applied.shaper is not None:
+        return np.zeros_like(frame_bytes)
     bits = (frame_bytes + trial.record.setting.overhead_bytes) * 8
     return bits * 10**12 // trial.record.applied.rate_bps
 

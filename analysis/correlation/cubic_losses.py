@@ -40,7 +40,6 @@ class CubicLosses:
     """CUBIC's aggregate at its loss events. Bytes are of frames.
 
     Attributes:
-        flows: Number of CUBIC flows.
         events_ns: Starts of the congestion events in which a CUBIC flow lost, shape (n,).
         shares: Share of the CUBIC flows that lose in each, shape (n,).
         null: That share by chance; None with fewer than two flows that lose.

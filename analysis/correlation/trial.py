@@ -28,7 +28,6 @@ class BbrPath:
     """What BBR estimated and did, averaged over its flows and samples.
 
     Attributes:
-        flows: Number of BBR flows.
         min_rtt_s: Its estimate of the base RTT.
         flight_own: Bytes in flight, in its own bandwidth-delay products.
         flight_real: Bytes in flight by (its throughput x its RTT estimate), frames.

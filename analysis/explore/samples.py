@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.metrics import BBR_MODES
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
@@ -33,8 +34,9 @@ STATES = (
 """States of a flow. Of several in one pixel the last of this order is shown: the rarest. Epochs of
 controls that react to losses are in turns "open" and "next epoch", where nothing else happens."""
 _CODE = {name: code for code, name in enumerate(STATES)}
-_BBR_MODES = ("startup", "drain", "down", "cruise", "refill", "up", "ProbeRTT")
-"""The modes 1 to 7 that BBRv2 and BBRv3 tell (hosts/cc/bbr/state.h)."""
+_SHOWN = {"Startup": "startup", "Drain": "drain"}
+_BY_MODE = np.array([0, *(_CODE[_SHOWN.get(m, m.removeprefix("ProbeBW "))] for m in BBR_MODES)])
+"""Mode that BBRv2 and BBRv3 tell -> index into STATES."""
 _CA_STATES = ("open", "disorder", "CWR", "recovery", "loss")
 NO_THRESHOLD = 2**31 - 1
 SERIES = ("cwnd", "inflight", "pacing", "bandwidth", "srtt", "retransmitted")
@@ -174,9 +176,8 @@ def states_of(table: Arrays, strategy: NDArray[Any]) -> NDArray[np.int8]:
     )
     state = np.where(is_bbr, by_gain, state)
     mode = np.nan_to_num(table["bbr_mode"].astype(float)).astype(int)
-    tells = np.isin(strategy, VERSIONS) & (mode >= 1) & (mode <= len(_BBR_MODES))
-    by_mode = np.array([0, *(_CODE[name] for name in _BBR_MODES)])
-    state = np.where(tells, by_mode[np.clip(mode, 0, len(_BBR_MODES))], state)
+    tells = np.isin(strategy, VERSIONS) & (mode >= 1) & (mode <= len(BBR_MODES))
+    state = np.where(tells, _BY_MODE[np.clip(mode, 0, len(BBR_MODES))], state)
     repairs = ca >= _CODE["recovery"]
     return np.where(repairs, ca, state).astype(np.int8)
 

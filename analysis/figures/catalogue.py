@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from ..clock.queueing import TapComparison
-from ..correlation import RunCorrelation
+from ..clock.of_run import compare_run
 from ..measures import OnStep, RunMeasures, TrialMeasures, each_step, silent
 from ..nash.of_run import SettingEquilibria
-from ..sharing.of_run import NOT_READ, RunSharing
 from ..state import strategy_totals
 from .delay_over_time import tap_delay_plot
 from .run_figures import MAX_SETTINGS, run_sketches
@@ -61,33 +59,30 @@ def draw_all(
 def sketches(
     measures: RunMeasures,
     equilibria: Sequence[SettingEquilibria],
-    correlation: RunCorrelation,
-    taps: Sequence[TapComparison] = (),
-    sharing: RunSharing = NOT_READ,
 ) -> Iterator[Sketch]:
     """Every figure of a run, none of them drawn yet.
 
-    Settings without a valid trial have no figure: never a plot of nothing. `taps` are trials that
-    were captured before and behind the bottleneck.
+    Settings without a valid trial have no figure: never a plot of nothing. What takes the
+    packets of all trials is read when a figure that needs it is drawn.
     """
     by_label = {e.setting.label: e for e in equilibria}
     yield from run_sketches(measures, by_label)
-    yield from sharing_run_sketches(measures, sharing)
+    yield from sharing_run_sketches(measures)
     yield from traffic_run_sketches(measures)
     settings = measures.run.settings
     detailed = detailed_trials(measures, equilibria)
     for setting in settings if len(settings) <= MAX_SETTINGS else ():
         if not any(cell.trials for cell in measures.cells(setting)):
             continue
-        yield from setting_sketches(measures, setting, by_label[setting.label], correlation)
-        yield from sharing_setting_sketches(sharing, setting)
+        yield from setting_sketches(measures, setting, by_label[setting.label])
+        yield from sharing_setting_sketches(measures, setting)
         yield from traffic_setting_sketches(measures, setting)
         for trial in detailed:
             if trial.trial.setting.label == setting.label:
                 yield from trial_sketches(measures, trial)
-                yield from sharing_trial_sketches(measures, trial, sharing)
+                yield from sharing_trial_sketches(measures, trial)
                 yield from traffic_trial_sketches(measures, trial)
-    for comparison in taps:
+    for comparison in compare_run(measures.run).compared:
         yield Sketch(
             "tap_delay", "", f"Queueing delay from captures and from postcards, {comparison.trial}",
             "Above: each packet's sojourn time from the switch's postcards, and its delay from the "

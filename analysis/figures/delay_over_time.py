@@ -61,7 +61,7 @@ class CaptureRtt(ContractModel):
 def rtt_over_time_plot(measures: RunMeasures, trial: TrialMeasures) -> Plot | None:
     """A thin line for each flow, a thick one for each strategy's mean.
 
-    None if the trial has no TCP_INFO samples.
+    None if the trial has no TCP_INFO samples. Flows of programs have none.
 
     Raises:
         RunError: The table is damaged.
@@ -69,9 +69,12 @@ def rtt_over_time_plot(measures: RunMeasures, trial: TrialMeasures) -> Plot | No
     if not trial.trial.has("flow_samples"):
         return None
     t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS)
+    sampled = np.isfinite(rtt_ms).any(axis=1)
+    if not sampled.any():
+        return None
     items: list[Item] = []
     for strategy in measures.strategies:
-        mask = trial.flow_mask(strategy)
+        mask = trial.flow_mask(strategy) & sampled
         if mask.any():
             look = trace_of(strategy, measures.strategies)
             items += _of_strategy(t_s, rtt_ms[mask], f"{strategy}: flows and mean", look)
@@ -110,7 +113,7 @@ def rtt_alone_plot(measures: RunMeasures, setting: Setting) -> Plot | None:
         look = trace_of(strategy, measures.strategies)
         t_s, rtt_ms = _socket_rtt(measures, trial, MAX_BINS_ALONE)
         items += (Line(t_s, row, f"{strategy}, socket (smoothed)", linewidth=1.5, zorder=4,
-                       **look) for row in rtt_ms)  # fmt: skip
+                       **look) for row in rtt_ms if np.isfinite(row).any())  # fmt: skip
         capture = trial.trial.path / "capture.pcap"
         if capture.is_file():
             for series in capture_rtt(read_segments(trial.trial.file(capture.name))):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import singledispatch
 from itertools import pairwise
+from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal
 
@@ -16,16 +17,20 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import ScaledTranslation
+from nashbed.controlplane.contract.errors import ConfigError
 
 from .cells import draw_cells
 from .plot import Axis, Band, Bars, Cells, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
-from .style import PAPER, WIDE
+from .saving import save
+from .style import PAPER, WIDE, house_style
 
 LETTER, KEY = 4.8, 30.0
 """Points: the mean width of a letter of 8 pt, and of what stands beside a text in a legend."""
 PANEL, COLUMN = 1.6, 0.35
 """Inches that a panel needs beside another one, and a column of a heat map."""
 TALLEST = 9.0
+FORMATS = ("png", "pdf", "svg")
+"""What a figure of its own may be written as."""
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
 MOST_TICKS = 8
@@ -108,6 +113,24 @@ def _moved(ax: Axes, points: float) -> dict[str, Any]:
         return {}
     scale = ax.get_figure(root=True).dpi_scale_trans  # type: ignore[union-attr]
     return {"transform": ax.transData + ScaledTranslation(points / 72, 0, scale)}
+
+
+def write_plot(plot: Plot, path: Path) -> Path:
+    """Draw a figure in the house's style into a file.
+
+    Args:
+        path: The file; its ending says in which format.
+
+    Raises:
+        ConfigError: The format is not known.
+        OSError: The file cannot be written.
+    """
+    suffix = path.suffix.lstrip(".")
+    if suffix not in FORMATS:
+        raise ConfigError(f"{path}: write a name that ends in .{', .'.join(FORMATS)}")
+    with house_style():
+        (written,) = save(draw(plot), path.with_suffix(""), (suffix,))
+    return written
 
 
 def draw(plot: Plot, width: float | None = None) -> Figure:
@@ -228,8 +251,11 @@ def _set(ax: Axes, name: Literal["x", "y"], given: Axis) -> None:
     if given.ticks:
         axis.set_ticks(list(given.ticks))
         if isinstance(given.ticks, dict):
-            axis.set_ticklabels(list(given.ticks.values()), rotation=given.turned)
+            names = list(given.ticks.values())
+            axis.set_ticklabels(names, rotation=given.turned, fontsize=given.size)
         axis.set_minor_locator(NullLocator())
+    if given.above:
+        axis.tick_top()
     if given.locator is not None:
         axis.set_major_locator(given.locator())
     if given.form is not None:

@@ -17,15 +17,13 @@ from nashbed.controlplane.contract.errors import ConfigError
 from ..models.equilibrium_files import EquilibriumRow, Origin, PublishedEquilibrium
 from ..models.starts import BBR, CUBIC
 from ..text import rate_text
-from .drawing import draw
+from .drawing import write_plot
 from .equilibria import COLOURS, MARKERS
 from .plot import Axis, Band, Item, Line, Note, Panel, Plot, Where, in_legend, through
-from .saving import save
-from .style import INK, MUTED, house_style
+from .style import INK, MUTED
 
 Place = tuple[float, float]
 """Rate in Mbit/s and base RTT in ms."""
-FORMATS = ("png", "pdf", "svg")
 PUBLISHED = "published: Srivastava et al. 2023"
 PREDICTION = "prediction"
 STEP_POINTS = 3.5
@@ -56,12 +54,7 @@ def write_plate(
         ConfigError: The format is not known, or the rows make no plate.
         OSError: The file cannot be written.
     """
-    suffix = path.suffix.lstrip(".")
-    if suffix not in FORMATS:
-        raise ConfigError(f"{path}: write a name that ends in .{', .'.join(FORMATS)}")
-    with house_style():
-        (written,) = save(draw(plate_plot(rows, published)), path.with_suffix(""), (suffix,))
-    return written
+    return write_plot(plate_plot(rows, published), path)
 
 
 def plate_plot(rows: Sequence[EquilibriumRow], published: Sequence[PublishedEquilibrium]) -> Plot:
@@ -104,7 +97,7 @@ def _panel(row: EquilibriumRow) -> Place:
 
 
 def _looks(rows: Sequence[EquilibriumRow]) -> dict[Origin, _Source]:
-    """Of each source, in the order of the rows; one label for all panels."""
+    """The look of each source, in the order of the rows; one label for all panels."""
     looks: dict[Origin, _Source] = {}
     for row in rows:
         if row.origin not in looks:

@@ -111,12 +111,12 @@ def thresholds(
     return lines + [(flat * limit, queue) for queue, limit in own if limit]
 
 
-def blame_plot(sharing: TrialSharing) -> Plot | None:
+def blame_plot(sharing: TrialSharing | None) -> Plot | None:
     """Who held the memory when whose packets were dropped: a row for each that lost.
 
-    None without a drop, or if all flows are of one class.
+    None without a drop, if all flows are of one class, or if the packets cannot be read.
     """
-    if not sharing.dropped_packets or len(sharing.classes) < 2:
+    if sharing is None or not sharing.dropped_packets or len(sharing.classes) < 2:
         return None
     by_flow = len(sharing.blame.flow) <= MAX_FLOWS
     order = np.lexsort((sharing.blame.flow, sharing.class_of))

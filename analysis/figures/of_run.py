@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from nashbed.controlplane.contract.errors import ConfigError
 
-from ..clock.of_run import compare_run
-from ..correlation import correlate_run
 from ..results.summary import RunSummary
-from ..sharing.of_run import share_run
 from .catalogue import sketches
 from .sketch import Sketch
 
@@ -20,8 +17,7 @@ class Figures(dict[str, Sketch]):
     def __init__(self, summary: RunSummary) -> None:
         measures = summary.measures
         self._path = measures.run.path
-        correlation, taps = correlate_run(measures), compare_run(measures.run).compared
-        found = sketches(measures, summary.equilibria, correlation, taps, share_run(measures))
+        found = sketches(measures, summary.equilibria)
         super().__init__((each.name, each) for each in found)
 
     def __missing__(self, name: str) -> Sketch:

@@ -222,6 +222,8 @@ class Axis:
         locator: Makes what places ticks.
         form: Value -> its text.
         turned: Degrees by which the names of `ticks` are turned.
+    size: Points, of their letters.
+    above: Whether they are above the panel.
     """
 
     title: str = ""
@@ -234,6 +236,8 @@ class Axis:
     locator: Callable[[], Locator] | None = None
     form: Callable[[float], str] | None = None
     turned: float = 0.0
+    size: float | None = None
+    above: bool = False
     grid: bool = True
 
 

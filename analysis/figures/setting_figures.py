@@ -8,7 +8,7 @@ from nashbed.controlplane.contract.harm import HarmMixes
 from nashbed.controlplane.contract.scenario_keys import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
-from ..correlation import RunCorrelation
+from ..correlation import correlate_run
 from ..measures import RunMeasures, TrialMeasures
 from ..models.asked import problem_of_queue
 from ..models.measured import question_of_mix, questions_of_setting
@@ -33,10 +33,7 @@ MODELS_SAY = (
 
 
 def setting_sketches(
-    measures: RunMeasures,
-    setting: Setting,
-    equilibria: SettingEquilibria,
-    correlation: RunCorrelation,
+    measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
 ) -> Iterator[Sketch]:
     """Every figure of one setting, whose equilibria are given."""
     label = setting.label
@@ -61,7 +58,7 @@ def setting_sketches(
         lambda: share_against_share_plot(measures, setting),
     )  # fmt: skip
     yield from _alone_sketches(measures, setting)
-    yield from _correlation_sketches(correlation, setting)
+    yield from _correlation_sketches(measures, setting)
 
 
 def _over_mixes(measures: RunMeasures, setting: Setting) -> bool:
@@ -151,7 +148,7 @@ def _throughput_caption(measures: RunMeasures) -> str:
     )
 
 
-def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[Sketch]:
+def _correlation_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
     label = setting.label
     yield Sketch(
         "model_assumptions", label, "What each assumption of Mishra's model costs",
@@ -159,14 +156,14 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "Right: the change of BBR's predicted share, in percentage points, when the measured value "
         "replaces the assumed one, one at a time, starting from either bound of the model. In "
         "brackets: the paper's equations. The table below gives the assumptions in words.",
-        lambda: draw_model_assumptions(correlation, setting),
+        lambda: draw_model_assumptions(correlate_run(measures), setting),
     )  # fmt: skip
     yield Sketch(
         "synchronisation", label, "CUBIC flows that lose together, and the resulting k",
         "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
         "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) lies "
         "between the model's bounds: all flows lose together, or one flow at a time.",
-        lambda: synchronisation_plot(correlation, setting),
+        lambda: synchronisation_plot(correlate_run(measures), setting),
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures, TrialMeasures
 from ..results.sweep import beside_memories
-from ..sharing.of_run import RunSharing
+from ..sharing.of_run import share_run
+from ..sharing.of_trial import problem_of
 from ..state import state_text
 from .memory import (
     blame_plot,
@@ -20,11 +21,12 @@ from .memory import (
 from .sketch import Sketch
 
 
-def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]:
-    """Of a run that sweeps how several queues share their memory."""
+def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
+    """Figures of a run that sweeps how several queues share their memory."""
     for settings in beside_memories(measures.run.settings):
         labels = {setting.label for setting in settings}
-        states = dict.fromkeys(m.state for m in sharing.mixes if m.setting.label in labels)
+        mixes = share_run(measures).mixes
+        states = dict.fromkeys(m.state for m in mixes if m.setting.label in labels)
         for number, state in enumerate(states):
             yield Sketch(
                 "bursts_by_memory", "",
@@ -38,27 +40,25 @@ def run_sketches(measures: RunMeasures, sharing: RunSharing) -> Iterator[Sketch]
                 "without loss if the whole burst arrived at once while every other queue was as "
                 "long as the policy lets it be. Bars: 95 % interval over repetitions, if there "
                 "are any.",
-                partial(bursts_by_memory_plot, sharing, settings, state),
+                partial(bursts_by_memory_plot, share_run(measures), settings, state),
                 suffix=f"{settings[0].label}-{number}",
             )  # fmt: skip
 
 
-def setting_sketches(sharing: RunSharing, setting: Setting) -> Iterator[Sketch]:
-    """Of a setting with several queues."""
+def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
+    """Figures of a setting with several queues."""
     yield Sketch(
         "memory_shares", setting.label,
         "Each queue's share of the memory against its share of the throughput",
         "One point per queue and trial: its part of the mean bytes in the memory, and of the bytes "
         "that left. A queue to the right of the dashed line holds more of the memory than it gets "
         "of the line: its packets wait longer than the average packet (Little's law).",
-        lambda: memory_shares_plot(sharing.of_setting(setting)),
+        lambda: memory_shares_plot(share_run(measures).of_setting(setting)),
     )  # fmt: skip
 
 
-def trial_sketches(
-    measures: RunMeasures, trial: TrialMeasures, sharing: RunSharing
-) -> Iterator[Sketch]:
-    """Of a trial that gets figures of its own."""
+def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
+    """Figures of the memory of a trial that gets its own."""
     label = trial.trial.setting.label
     suffix = trial.trial.id.removeprefix(f"{label}-")
     mix = state_text(trial.state, measures.strategies, measures.group_names)
@@ -69,9 +69,7 @@ def trial_sketches(
         "short bins, rebuilt exactly from postcards. Dotted: measured from here.",
         lambda: memory_over_time_plot(trial), suffix=suffix,
     )  # fmt: skip
-    trials = {each.measures.trial.id: each for each in sharing.trials}
-    shared = trials.get(trial.trial.id)
-    if shared is None:
+    if problem_of(trial.trial) is not None:
         return
     yield Sketch(
         "blame", label, f"Who held the queue when packets were dropped: {mix}",
@@ -80,5 +78,5 @@ def trial_sketches(
         "the measured window, by the bytes dropped. Rows add up to 100 %. Cells are flows, if "
         "there are not too many; numbers are all flows of a block together. Rebuilt exactly from "
         "postcards.",
-        partial(blame_plot, shared), suffix=suffix,
+        lambda: blame_plot(share_run(measures).of_trial(trial.trial.id)), suffix=suffix,
     )  # fmt: skip

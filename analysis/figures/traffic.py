@@ -24,7 +24,7 @@ MOST_SETTINGS = 16
 
 
 def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
-    """Of a run that shows the harm to a victim: what there is to say of it."""
+    """Figures of the harm that each strategy does to a victim."""
     found = harm_of_run(measures)
     labels = dict.fromkeys(each.setting.label for each in found)
     for label in list(labels)[:MOST_SETTINGS]:
@@ -42,7 +42,7 @@ def run_sketches(measures: RunMeasures) -> Iterator[Sketch]:
 
 
 def setting_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
-    """Of a setting that has transfers or media."""
+    """Figures of a setting that has transfers or media."""
     yield from _transfer_sketches(measures, setting)
     cells = [cell for cell in measures.cells(setting) if cell.trials]
     if any(trial.trial.has("datagrams") for cell in cells for trial in cell.trials):
@@ -74,7 +74,7 @@ def _transfer_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sket
 
 
 def trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
-    """Of a trial whose path changes and that gets figures of its own."""
+    """Figures of a trial whose path changes and that gets its own."""
     label, record, course = trial.trial.setting.label, trial.trial.record, trial.course
     if course is None:
         return

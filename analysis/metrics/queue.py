@@ -259,7 +259,6 @@ def packet_mean_delay(delay_sum_ns: float, packets: float) -> float:
 
     Args:
         delay_sum_ns: Sum of the sojourn times of the packets that left in the window.
-        packets: Their number.
 
     Returns:
         The mean in seconds, NaN without packets.

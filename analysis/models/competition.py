@@ -169,7 +169,6 @@ def cubic_against(
         rate_bps: Rate of the bottleneck in bit/s.
         base_rtt_s: Round-trip time without queueing in seconds.
         buffer_bytes: Drop-tail buffer in bytes.
-        cubic: CUBIC flows.
         others: Flows of the other CCA.
         duration_s: How long they compete, in seconds.
 

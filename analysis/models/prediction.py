@@ -19,7 +19,6 @@ class Prediction:
     """The answer of a model.
 
     Attributes:
-        model: Name of the model.
         question: What was asked.
         share: Part of the throughput of all flows that those of the second CCA
             have, BBR's or what runs in its place, 0 to 1; None if refused.

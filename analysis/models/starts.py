@@ -27,7 +27,6 @@ class Starts:
     """When flows start, in seconds after the first of them may.
 
     Attributes:
-        cubic_s: The CUBIC flows.
         second_s: The BBR flows, or those of another CCA beside CUBIC.
         spread_s: Each flow starts up to this much later, all delays alike.
         connecting_s: How long before the first start flows begin to connect, evenly until their

@@ -254,7 +254,6 @@ def _told(mean: FloatArray, variance: FloatArray, trials: NDArray[np.int64]) -> 
     Args:
         mean: Of each mix.
         variance: Of its trials about it, the mean of the squares.
-        trials: Their number.
     """
     from scipy.special import stdtrit  # noqa: PLC0415
 

@@ -62,7 +62,6 @@ class Population:
 
     Attributes:
         sizes: Flows of each group.
-        strategies: Number of strategies S.
         fair_share: Unit of utility per unit of time.
         fields: Utility of each strategy in each group; None: no mix has such a flow.
     """

@@ -98,7 +98,6 @@ def all_states(sizes: Sequence[int], strategies: int) -> list[State]:
 
     Args:
         sizes: Flows of each group.
-        strategies: Number of strategies.
     """
     return list(product(*(_splits(size, strategies) for size in sizes)))
 
@@ -176,7 +175,6 @@ def two_strategy_table(
         utility: k flows of the second strategy -> utility of a flow of the (first, second);
             NaN where the mix has no such flow.
         flows: Flows N of the group.
-        strategies: Names of the two.
         fair_share: What gains are related to.
     """
     samples: dict[State, Payoffs] = {

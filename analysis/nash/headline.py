@@ -69,7 +69,6 @@ def headline_of(
 
     Args:
         states: The equilibria of the means, in words.
-        strategies: Names of the strategies.
         flows: Flows of all groups.
         ends: Where the lead ends; None of a game that is no line.
         notes: What is not certain about it, in words.

@@ -30,7 +30,6 @@ class TrialEquilibria:
     """The equilibria of one repetition's trials alone, as figure 9 of Mishra 2022 plots them.
 
     Attributes:
-        repetition: Number of the repetition.
         states: The mixes in which no flow gains, by these trials.
         mixes: Mixes that this repetition has.
     """
@@ -45,7 +44,6 @@ class SettingEquilibria:
     """The equilibria of one setting.
 
     Attributes:
-        strategies: Names of the strategies.
         groups: Names of the flow groups.
         utility: Utility of a flow, in words.
         epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.

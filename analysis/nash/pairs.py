@@ -125,7 +125,6 @@ def mean_share(pairs: Sequence[PairEquilibria], strategy: str) -> float | None:
 
     Args:
         pairs: The games.
-        strategy: Its name.
 
     Returns:
         The mean over the opponents with a known equilibrium; None without any.

@@ -92,13 +92,7 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str], on_step: On
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     if "html" in formats and "svg" not in suffixes:
         suffixes = ["svg", *suffixes]
-    wanted = sketches(
-        findings.summary.measures,
-        findings.summary.equilibria,
-        findings.correlation,
-        findings.taps.compared,
-        findings.sharing,
-    )
+    wanted = sketches(findings.summary.measures, findings.summary.equilibria)
     with whole_folder(folder / "figures") as fresh:
         figures = draw_all(wanted, fresh, suffixes, on_step)
         context = page_context(findings, figures) if "html" in formats else None

@@ -246,7 +246,7 @@ def _setting(
     measures, label = findings.summary.measures, equilibria.setting.label
     return {
         "label": label,
-        "name": setting_name(measures, equilibria),
+        "name": setting_name(measures, equilibria.setting),
         "headline": _lead(equilibria),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
         "rows": [row for row in mixes if row["setting"] == label],

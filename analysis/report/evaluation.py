@@ -13,9 +13,9 @@ from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.staging import write_whole
 
-from ..correlation import RunCorrelation
 from ..figures.catalogue import draw_all, sketches
-from ..figures.evaluations import draw_controls
+from ..figures.drawing import draw
+from ..figures.evaluations import controls_plot
 from ..figures.saving import save
 from ..figures.style import house_style
 from ..frame import Column, Frame
@@ -37,11 +37,9 @@ def draw_opening(summary: RunSummary, folder: Path) -> list[JsonObject]:
     """Draw what a run says of harm, and of who would switch; the page opens with it.
 
     Args:
-        summary: The run.
         folder: Where the pictures go.
     """
-    nothing = RunCorrelation(summary.measures, (), None)
-    wanted = sketches(summary.measures, summary.equilibria, nothing)
+    wanted = sketches(summary.measures, summary.equilibria)
     drawn = draw_all((each for each in wanted if each.kind in OPENING), folder, ("svg",))
     return [figure_context(each, "") for each in drawn]
 
@@ -75,7 +73,7 @@ def write_controls(table: ControlsTable, files: Iterable[Path]) -> None:
             write_whole(file, table.table.write_csv())
         else:
             with house_style():
-                save(draw_controls(table), file.with_suffix(""), [file.suffix.lstrip(".")])
+                save(draw(controls_plot(table)), file.with_suffix(""), [file.suffix.lstrip(".")])
 
 
 def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.model import JsonObject
+from nashbed.controlplane.contract.trial import Setting
 
 from ..figures.catalogue import DrawnFigure
 from ..measures import RunMeasures
@@ -43,28 +44,33 @@ def first_screen(summary: RunSummary) -> JsonObject:
         found = fairness_answers(measures)
         return {
             "question": FAIRNESS if found else "",
-            "answers": [{"text": f"{a.text}.", "sure": f"{_capital(a.why)}."} for a in found],
+            "answers": _each(measures, found),
             "map": [],
             "headlines": [],
         }
     several = len(settings) > MOST_ANSWERS
+    said = [(each.setting, *answer) for each in settings for answer in answers(each)]
     return {
         "question": question(measures.strategies, [each.flows for each in settings]),
-        "answers": _together(settings) if several else _each(measures, settings),
+        "answers": _together(settings) if several else _each(measures, said),
         "map": _map(measures, settings) if several else [],
         "headlines": [_headline(measures, each) for each in settings],
     }
 
 
-def _each(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
-    """The answer at each setting."""
-    wheres = [f"With a buffer of {_buffer(measures, each)}, " for each in settings]
-    if len(set(wheres)) < len(wheres):
-        wheres = [f"At {setting_name(measures, each)}: " for each in settings]
+def _each(measures: RunMeasures, said: Sequence[tuple[Setting, str, str]]) -> list[JsonObject]:
+    """Answers, each with its setting: by the buffer where that tells them apart."""
+    settings = {setting.label: setting for setting, _, _ in said}
+    buffers = {label: _buffer(measures, each) for label, each in settings.items()}
+    apart = len(set(buffers.values())) == len(buffers)
     return [
-        {"text": f"{where}{answer.text}.", "sure": f"{_capital(answer.sure)}."}
-        for where, each in zip(wheres, settings, strict=True)
-        for answer in answers(each)
+        {
+            "text": f"With a buffer of {buffers[setting.label]}, {text}."
+            if apart
+            else f"At {setting_name(measures, setting)}: {text}.",
+            "sure": f"{_capital(sure)}.",
+        }
+        for setting, text, sure in said
     ]
 
 
@@ -79,20 +85,22 @@ def _together(settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
 
 def _map(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
     """The answer at each of many settings, in a row."""
-    return [{"name": setting_name(measures, each), "answers": answers(each)} for each in settings]
+    return [
+        {"name": setting_name(measures, each.setting), "answers": answers(each)}
+        for each in settings
+    ]
 
 
 def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def _buffer(measures: RunMeasures, found: SettingEquilibria) -> str:
-    return buffer_text(found.setting, measures.applied_buffer(found.setting))
+def _buffer(measures: RunMeasures, setting: Setting) -> str:
+    return buffer_text(setting, measures.applied_buffer(setting))
 
 
-def setting_name(measures: RunMeasures, found: SettingEquilibria) -> str:
+def setting_name(measures: RunMeasures, setting: Setting) -> str:
     """A setting in words, with what was applied."""
-    setting = found.setting
     return setting_text(setting, measures.applied_rate(setting), measures.applied_buffer(setting))
 
 
@@ -102,7 +110,7 @@ def _headline(measures: RunMeasures, equilibria: SettingEquilibria) -> JsonObjec
     games = equilibria.pairs if equilibria.lists_pairs else ()
     pairs = [(pair.game, pair.headline()) for pair in games]
     return {
-        "setting": setting_name(measures, equilibria),
+        "setting": setting_name(measures, equilibria.setting),
         "mix": headline.claim,
         "pairs": [(game, told.claim, " ".join(told.facts())) for game, told in pairs],
         "facts": [

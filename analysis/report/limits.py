@@ -26,6 +26,7 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         *_repetitions(measures),
         *_settling(measures),
         *_telemetry(measures),
+        *_programs(measures),
     ]
     return [
         *specific,
@@ -51,6 +52,25 @@ def _testbed(measures: RunMeasures) -> list[str]:
         return ["The run does not record whether the testbed was calibrated."]
     doubt = known.doubt.replace("`", "")
     return [f"The testbed is not certified ({known.state}): {doubt}."] if doubt else []
+
+
+def _programs(measures: RunMeasures) -> list[str]:
+    """Where the throughput of programs comes from, and what their processor time costs."""
+    found = []
+    for name, strategy in measures.run.scenario.programs.items():
+        version = measures.run.manifest.software.get(name) or "no version known"
+        source = "the payload of its packets that left the bottleneck, all headers of its own and "
+        source += "all retransmissions included"
+        if strategy.program is not None and strategy.program.goodput != "payload":
+            source = "what its receiver reports"
+        found.append(f"{name} is a program ({version}); its throughput is {source}.")
+    if found:
+        found.append(
+            "Programs take no time to compute: none is limited by its processor, and none pays for "
+            "its cryptography. The validity gates on byte streams, congestion control and ECN do "
+            "not judge them."
+        )
+    return found
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

@@ -37,8 +37,6 @@ class Evaluated:
     """What a battery found of a control.
 
     Attributes:
-        battery: The battery.
-        control: The control's name.
         size: How long it was.
         harm: Sentences: what the control does to a deployed one.
         games: Sentences: would flows switch, and where does it end?
@@ -214,11 +212,19 @@ def _note(valid: int, where: Where) -> str:
     unsettled = sum(cell.unsettled for cell in where.measures.cells(where.setting))
     notes = []
     if valid < wanted:
-        notes.append(f"{valid} of {wanted} trials valid: the run says why" if valid else
-                     f"{NOT_MEASURED}no valid trial has it; the run says why")  # fmt: skip
+        why = _last_failure(where) or "the run says why"
+        notes.append(f"{valid} of {wanted} trials valid: {why}" if valid else
+                     f"{NOT_MEASURED}no valid trial has it: {why}")  # fmt: skip
     if unsettled:
         notes.append(f"{counted(unsettled, 'trial')} of the setting not settled")
     return "; ".join(notes)
+
+
+def _last_failure(where: Where) -> str:
+    """What the guest or the host said when it last ended a trial of the setting; empty: none."""
+    trials = f"{where.setting.label}-k"
+    reasons = (f.reason for f in where.measures.run.failures if f.trial.startswith(trials))
+    return ["", *reasons][-1]
 
 
 def _held(reading: BatteryReading, values: Sequence[float], where: Where) -> JsonObject:

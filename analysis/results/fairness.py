@@ -31,19 +31,20 @@ SWITCH = {
 
 
 class FairnessAnswer(NamedTuple):
-    """A sentence on a control.
+    """A sentence on a control at a setting.
 
     Attributes:
         text: What it is or gets.
         why: What that says, or why it is said.
     """
 
+    setting: Setting
     text: str
     why: str
 
     def __str__(self) -> str:
-        """Both in a line."""
-        return f"{self.text}: {self.why}"
+        """All in a line."""
+        return f"{self.setting.label}: {self.text}: {self.why}"
 
 
 def fairness_lines(measures: RunMeasures) -> list[str]:
@@ -65,14 +66,15 @@ def fairness_answers(measures: RunMeasures) -> list[FairnessAnswer]:
 
 def _fair(harm: Harm, own: Harm) -> FairnessAnswer:
     return FairnessAnswer(
-        f"{harm.setting.label}: {harm.by} is {FAIR[harm.against(own)]}",
+        harm.setting,
+        f"{harm.by} is {FAIR[harm.against(own)]}",
         f"it takes {_text(harm.harm, 100)} % of the throughput of a {harm.victim} flow, another "
         f"{harm.victim} flow {_text(own.harm, 100)} %",
     )
 
 
 def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[FairnessAnswer]:
-    """Of two flows, one switches; of more, the mixes of a victim do not show it."""
+    """Who would be adopted where there are two flows; of more, a victim's mixes do not show it."""
     cells = {_who(measures, cell): cell for cell in measures.cells(harm.setting)}
     before, after = (harm.victim, harm.victim), tuple(sorted((harm.victim, harm.by)))
     answer = _switch(harm.setting, harm.victim, harm.by, cells.get(before), cells.get(after))
@@ -80,7 +82,7 @@ def _adopted(measures: RunMeasures, harm: Harm) -> Iterator[FairnessAnswer]:
 
 
 def switch_line(measures: RunMeasures, setting: Setting) -> str:
-    """Of a game of one group and two strategies: would the first flow switch? Empty: not known."""
+    """Would the first flow of a game of one group and two strategies switch? Empty: not known."""
     first, second = measures.strategies
     cells = {_who(measures, cell).count(second): cell for cell in measures.cells(setting)}
     return str(_switch(setting, first, second, cells.get(0), cells.get(1)) or "")
@@ -94,7 +96,8 @@ def _switch(
     if before is None or after is None:
         return None
     return FairnessAnswer(
-        f"{setting.label}: a {victim} flow that switches to {by} gets {_text(after, 1e-6)} "
+        setting,
+        f"a {victim} flow that switches to {by} gets {_text(after, 1e-6)} "
         f"instead of {_text(before, 1e-6)} Mbit/s",
         SWITCH[compared(after, before)],
     )

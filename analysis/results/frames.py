@@ -25,6 +25,7 @@ from ..text import with_interval
 from .acceptance import AcceptanceResult
 from .changes import responses_of_run
 from .harm import YARDSTICKS, harm_of_run, yardsticks
+from .published import PUBLISHED
 from .summary import RunSummary, SummaryRow
 from .transfers import READINGS, transfers_of_run
 
@@ -505,7 +506,7 @@ BOUNDS = Frame(
 
 ON_PAGE = (HARM, CHANGES, TRANSFERS, MEDIA)
 """Those with a section of the report where a run has any, in its order."""
-FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS)}
+FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS, PUBLISHED)}
 """Those that are exported when they are asked for."""
 FLAT = (TRIALS, FLOWS, ESTIMATES, LEDGER)
 """Those that are always exported."""

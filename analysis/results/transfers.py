@@ -40,7 +40,6 @@ class ClassOfTransfers:
     Attributes:
         state: The mix.
         group: Name of the flow group.
-        sizes: Name of the size class.
         transfers: How many arrived in the measured windows of all repetitions.
         unfinished: How many of them were not completed.
         readings: READINGS, each over the repetitions; None: not known.

@@ -153,9 +153,9 @@ class RunSharing:
         """All trials that could be read."""
         return [trial for mix in self.mixes for trial in mix.trials]
 
-
-NOT_READ = RunSharing(())
-"""Of a run whose postcards were not asked."""
+    def of_trial(self, name: str) -> TrialSharing | None:
+        """One trial by its id; None: its postcards cannot be read."""
+        return next((each for each in self.trials if each.measures.trial.id == name), None)
 
 
 @once

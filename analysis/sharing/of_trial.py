@@ -96,7 +96,6 @@ def class_text(queues: Sequence[str], queue: int, strategy: str) -> str:
     """Flows of a strategy in words, and with several queues in which.
 
     Args:
-        queues: The queues' names.
         queue: Index of theirs.
     """
     plain = len(queues) == 1 or queues[queue] == strategy

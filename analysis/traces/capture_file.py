@@ -48,7 +48,6 @@ class CaptureFile:
         """Write a packet.
 
         Args:
-            interface: Number of its interface.
             t_ns: When it was seen, nanoseconds since 1970.
             frame: What is captured of it.
             wire_bytes: Its length on the wire.

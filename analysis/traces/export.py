@@ -28,7 +28,6 @@ class TrialExport:
     """What was written of a trial.
 
     Attributes:
-        trial: The trial's name.
         path: The file; of qlog, the folder.
         counts: What is in it -> how many.
     """

@@ -44,6 +44,7 @@ class Selection:
             None: from the beginning.
         end_ns: And before this one; None: to the end.
         progress: Is told of the postcards that have been read.
+        programs: Strategies that are programs and send datagrams.
     """
 
     trial: SealedTrial
@@ -51,6 +52,7 @@ class Selection:
     begin_ns: int | None = None
     end_ns: int | None = None
     progress: Progress = field(default=silent, compare=False)
+    programs: frozenset[str] = frozenset()
 
     @cached_property
     def control(self) -> dict[int, str]:
@@ -67,7 +69,8 @@ class Selection:
     @cached_property
     def datagrams(self) -> frozenset[int]:
         """Those of the exported flows that are datagrams: no postcard says so itself."""
-        return frozenset(flow for flow, control in self.control.items() if control == UDP)
+        sent_by = {UDP, *self.programs}
+        return frozenset(flow for flow, control in self.control.items() if control in sent_by)
 
     @cached_property
     def base_ns(self) -> int:

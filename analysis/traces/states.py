@@ -36,7 +36,6 @@ def control_states(control: str, samples: Arrays) -> list[str]:
     """What a flow's congestion control was doing at each sample.
 
     Args:
-        control: Its name.
         samples: The samples of one flow.
     """
     names = _by_window(samples)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from . import figures as figures
     from . import kernels as kernels
     from . import models as models
+    from . import programs as programs
     from . import tables as tables
     from . import testbeds as testbeds
     from .evaluation import Evaluation as Evaluation

@@ -124,9 +124,8 @@ def fair(source: str | Path, folder: str | Path = ".") -> Path:
     form_of(cca)
     written = os.path.relpath(cca.source, folder) + "/" * cca.source.is_dir()
     strategy = written if written.startswith("..") else f"./{written}"
-    return write_template(
-        QUESTION, Path(QUESTION.name), Path(folder), {EXAMPLE: f"[cubic, reno, {strategy}]"}
-    )
+    changes = {EXAMPLE: f"[cubic, reno, {strategy}]", "../../schema": str(CONFIGS / "schema")}
+    return write_template(QUESTION, Path(QUESTION.name), Path(folder), changes)
 
 
 def alike(run: RunLike, cca: str, reference: str = "bbr") -> tuple[Conformance, ...]:

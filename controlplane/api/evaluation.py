@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,15 +28,18 @@ from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.c_files.finding import find_ccas, require_strategies
 from nashbed.controlplane.machine.c_files.kinds import CCA
 from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.run.progress import Snapshot
 from nashbed.controlplane.store.documents import read_document, write_document
 
 from .files import read_scenario, read_testbed, yaml_text
-from .running import RunInProgress, resume, start
+from .running import resume, start
 from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.evaluation import Evaluated
     from nashbed.analysis.results.evaluations import ControlsTable, EvaluationChanges
+
+    from .runs import Run
 
 __all__ = ["Evaluation", "compare_evaluations", "controls_table", "evaluate", "is_evaluation"]
 
@@ -112,16 +115,17 @@ def evaluate(
     for number, name in enumerate(scenarios):
         on_step(name, number, len(scenarios))
         try:
-            running = asked.start(name, folder, on, private_network)
-            with running:
-                running.watch(
-                    lambda now, name=name, number=number: on_step(  # type: ignore[misc]
-                        f"{name}: {now.finished} of {counted(now.total, 'trial')}",
-                        number,
-                        len(scenarios),
-                    )
-                )
-                summary = running.finish().summary
+            summary = asked.run(
+                name,
+                folder,
+                on,
+                private_network,
+                lambda now, name=name, number=number: on_step(  # type: ignore[misc]
+                    f"{name}: {now.finished} of {counted(now.total, 'trial')}",
+                    number,
+                    len(scenarios),
+                ),
+            ).summary
             collected.measured(name, summary)
             if name in {asked.battery.harm, *asked.battery.games}:
                 figures[name] = draw_opening(summary, folder / "figures" / name)
@@ -225,16 +229,38 @@ class _Asked:
                 f"battery; {REMEDY}"
             )
 
-    def start(
-        self, scenario: str, folder: Path, on: str | None, private_network: bool
-    ) -> RunInProgress:
-        """Begin a scenario, or go on with it."""
+    def run(
+        self,
+        scenario: str,
+        folder: Path,
+        on: str | None,
+        private_network: bool,
+        on_progress: Callable[[Snapshot], None],
+    ) -> Run:
+        """Run a scenario, or go on with it. One that has ended is not run again.
+
+        A control that ends its guests, trial after trial, ends the run: what the others were
+        measured to do until then counts.
+        """
+        from .runs import open_run  # noqa: PLC0415 - slow to import
+
         loaded = self._scenario(scenario)
         for begun in sorted(folder.glob(f"*-{loaded.model.name}"), reverse=True):
             kept = begun / "scenario.yaml"
             if kept.is_file() and kept.read_text(encoding="utf-8") == loaded.text:
-                return resume(begun, on=on, private_network=private_network)
-        return start(loaded, None, folder, on=on, private_network=private_network)
+                if open_run(begun).complete:
+                    return open_run(begun)
+                running = resume(begun, on=on, private_network=private_network)
+                break
+        else:
+            running = start(loaded, None, folder, on=on, private_network=private_network)
+        with running:
+            try:
+                running.watch(on_progress)
+            except HostError:
+                if not open_run(running.path).trials:
+                    raise
+        return open_run(running.path)
 
     def _scenario(self, scenario: str) -> Loaded[Scenario]:
         """A scenario of the battery with the control in its place."""

@@ -15,7 +15,7 @@ from nashbed.controlplane.config.strict_yaml import parse
 from nashbed.controlplane.contract.errors import ConfigError, HostError, did_you_mean
 from nashbed.controlplane.contract.model import WRITTEN, ContractModel
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.strategy import CcaInFile
+from nashbed.controlplane.contract.strategy import CcaInFile, ProgramInFile
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
 from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED
@@ -129,7 +129,8 @@ def scenario_text(scenario: Scenario) -> str:
     """A scenario as the YAML file that says the same; what was left out stays left out."""
     written = _as_written(scenario)
     written["strategies"] = [
-        name.written if isinstance(name, CcaInFile) else name for name in scenario.strategies
+        name.written if isinstance(name, CcaInFile | ProgramInFile) else name
+        for name in scenario.strategies
     ]
     return yaml_text(written)
 

@@ -240,6 +240,11 @@ class Run:
         return self._finished.plan
 
     @property
+    def complete(self) -> bool:
+        """Whether every planned trial was tried, as often as its scenario allows."""
+        return self._finished.manifest.status == "complete"
+
+    @property
     def settings(self) -> tuple[Setting, ...]:
         """Every setting that was planned or run."""
         return self._finished.settings
@@ -312,7 +317,8 @@ class Run:
         """One of `tables`, or what is made of the run when it is asked for.
 
         Args:
-            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`.
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`,
+                `published`.
 
         Raises:
             RunError: There is no such table, or the run has none of it.
@@ -323,7 +329,8 @@ class Run:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
-            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates` or `bounds`.
+            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates`, `bounds` or
+                `published`.
             brief: Only the columns that a terminal shows after a run.
 
         Raises:
@@ -389,7 +396,12 @@ class Run:
         begin_ns, end_ns = (None if s is None else round(s * NS_PER_S) for s in (begin_s, end_s))
         sealed = choose_trial(self._finished, trial, invalid)
         numbers = parse_flows(flows) if isinstance(flows, str) else tuple(flows)
-        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent)
+        datagrams = frozenset(
+            name
+            for name, strategy in self._finished.scenario.programs.items()
+            if strategy.program is not None and strategy.program.transport == "udp"
+        )
+        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent, datagrams)
         return export_trial(self.path, form, chosen, None if out is None else Path(out))
 
     def report(

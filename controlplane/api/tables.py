@@ -1,4 +1,4 @@
-"""Tables over several runs: measured mixes, and equilibria held against published ones.
+"""Tables over several runs: mixes, equilibria, and what is published beside what was measured.
 
 >>> import nashbed as nb
 >>> nb.tables.mixes(["results/20260101T120000Z-a", "results/20260102T120000Z-b"], "mixes.csv")
@@ -29,11 +29,17 @@ from nashbed.analysis.models.equilibrium_files import (
     read_published,
 )
 from nashbed.analysis.models.mix_files import MixTable, mix_table
+from nashbed.analysis.results.published import (
+    PUBLISHED,
+    agreement_with_published,
+    changed_rows,
+    read_published_table,
+)
 from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 from nashbed.controlplane.store.errors import RunError, writing
 
-from .runs import RunLike, measures_of
+from .runs import RunLike, measures_of, open_run
 from .steps import ShowStep, show_nothing
 
 __all__ = [
@@ -43,8 +49,10 @@ __all__ = [
     "EquilibriumRow",
     "HeldIntervals",
     "MixTable",
+    "Published",
     "equilibria",
     "mixes",
+    "published",
 ]
 
 
@@ -79,6 +87,23 @@ class Equilibria:
 
     def _repr_html_(self) -> str:
         return pl.read_csv(io.StringIO(equilibria_csv(self.rows)))._repr_html_()
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is published of several runs' settings, and what they measured.
+
+    Attributes:
+        rows: One for each published value; docs/reference/exported-tables.md has the columns.
+        agreement: How far off they are, by quantity: all, by label, by strategy.
+        changed: What is not as in the table that they were held against, a line for each row.
+        files: What was written.
+    """
+
+    rows: pl.DataFrame
+    agreement: pl.DataFrame
+    changed: tuple[str, ...]
+    files: tuple[Path, ...]
 
 
 def mixes(runs: Sequence[RunLike], out: str | Path | None = None) -> MixTable:
@@ -137,7 +162,7 @@ def equilibria(
         raise RunError(
             f"{_name(sources[0])}: no equilibrium of cubic and another ({_why(left_out)})"
         )
-    published = read_published(PUBLISHED_EQUILIBRIA)
+    known = read_published(PUBLISHED_EQUILIBRIA)
     if out is not None:
         _write(Path(out), equilibria_csv(rows))
     if plate is not None:
@@ -146,9 +171,53 @@ def equilibria(
         )
 
         with writing(Path(plate)):
-            write_plate(rows, published, Path(plate))
+            write_plate(rows, known, Path(plate))
     written = tuple(Path(path) for path in (out, plate) if path is not None)
-    return Equilibria(rows, dict(left_out), tuple(agreement_by_source(rows, published)), written)
+    return Equilibria(rows, dict(left_out), tuple(agreement_by_source(rows, known)), written)
+
+
+def published(
+    sources: Sequence[RunLike],
+    *,
+    out: str | Path | None = None,
+    plate: str | Path | None = None,
+    against: str | Path | None = None,
+) -> Published:
+    """What runs measured beside what their scenarios say is published (`reference`).
+
+    Each row is a published value, with both 95 % intervals and a digest of the trials: in virtual
+    time it is the same on every machine. docs/reference/exported-tables.md describes the columns.
+
+    Args:
+        sources: Run directories, and tables that this wrote (.csv).
+        out: Write all rows into this CSV file, which is replaced; None: none is written.
+        plate: Draw what was measured against what is published: .png, .pdf, .svg; None: none is
+            drawn.
+        against: A table that this wrote: what differs from it is named; None: nothing is.
+
+    Raises:
+        RunError: A source cannot be read, has nothing published, or a file cannot be written.
+    """
+    rows = pl.concat(_published(each) for each in sources)
+    changed = () if against is None else changed_rows(rows, read_published_table(Path(against)))
+    if out is not None:
+        _write(Path(out), rows.write_csv())
+    if plate is not None:
+        from nashbed.analysis.figures.published_plate import (  # noqa: PLC0415 - slow to import
+            write_plate,
+        )
+
+        with writing(Path(plate)):
+            write_plate(rows, Path(plate))
+    written = tuple(Path(path) for path in (out, plate) if path is not None)
+    return Published(rows, agreement_with_published(rows), tuple(changed), written)
+
+
+def _published(source: RunLike) -> pl.DataFrame:
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+        return read_published_table(Path(source))
+    run = open_run(source) if isinstance(source, str | Path) else source
+    return run.table(PUBLISHED.name)
 
 
 def _tables(source: RunLike, fluid: bool, on_step: ShowStep) -> list[EquilibriumTable]:

@@ -117,6 +117,7 @@ Look at results:
   figure     figure     Write figures of a run for a paper, and the numbers that they show.
   explore    explore    Open a run in the browser, down to single packets.
   equilibria equilibria Show the Nash equilibria of runs; write them, or the mixes, as a table.
+  published  published  Show what runs measured beside what is published, and how far off it is.
   compare    results    Show what differs between two runs, and where by more than chance.
   export     results    Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
   rtt        captures   Draw the RTT over time from captures, by TCP time stamps.
@@ -126,6 +127,7 @@ Write your own:
   list       listing    List the scenarios, testbeds, congestion controls or figures that there are.
   cc         cc         Congestion controls in one C file: list, write, check and compare them.
   aqm        aqm        Queue disciplines: list ours, write and check your own in one C file.
+  program    program    Programs as strategies: list, write and check the files that describe them.
 Ask models:
   model      model      Predict throughputs and equilibria by all models, or test the models.
   atlas      atlas      Map the equilibrium that a model predicts.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,10 +26,11 @@ from ..machine.log import ShowStep
 from ..machine.paths import MEASURED
 from ..machine.sessions import check_host
 from ..store.staging import write_whole
+from .api_command import command
 from .bench_text import SPEED, benchmarks_text, speed_table
 from .console import step_display
 from .documents import write_tables
-from .options import Answer, AsJson, TestbedName, Wait, new_app
+from .options import Answer, TestbedName, Wait, new_app
 from .where import machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
@@ -51,14 +51,14 @@ app = new_app(
 )
 
 
-@app.command(epilog="Example: nashbed bench startup --repetitions 20")
-def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
+@command(app, examples="Example: nashbed bench startup --repetitions 20")
+def startup(repetitions: Repetitions = 11) -> Answer:
     """Start-up time of `--help` and `validate`, in new processes."""
-    return _answer("startup", lambda show_step: bench_startup(repetitions, show_step), as_json)
+    return _answer("startup", lambda show_step: bench_startup(repetitions, show_step))
 
 
-@app.command(epilog="Examples: nashbed bench replay --json; nashbed bench replay --disciplines")
-def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
+@command(app, examples="Examples: nashbed bench replay --json; nashbed bench replay --disciplines")
+def replay(
     packets: Annotated[int, typer.Option(min=1000, help="Packets each time.")] = 2_000_000,
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
@@ -71,8 +71,7 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     disciplines: Annotated[
         bool, typer.Option("--disciplines", help="Compare each queue discipline with drop-tail.")
     ] = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Packets through the whole path in memory, on one core; with --loops also on several.
 
     P4 ingress, queue, P4 egress and postcard.
@@ -86,26 +85,25 @@ def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
         if loops > 1:
             yield from bench_loops(each, repetitions, loops, show_step)
 
-    return _answer("replay", measure, as_json)
+    return _answer("replay", measure)
 
 
-@app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
+@command(app, examples="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
 def analysis(
     postcards: Annotated[int, typer.Option(min=1000, help="Postcards to read.")] = 100_000_000,
     repetitions: Repetitions = 5,
     folder: Folder = None,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Postcards on disk to per-flow occupancy, on one core.
 
     The occupancy is in 10 ms bins.
     """
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
-    return _answer("analysis", lambda _: bench_analysis(postcards, repetitions, folder), as_json)
+    return _answer("analysis", lambda _: bench_analysis(postcards, repetitions, folder))
 
 
-@app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
+@command(app, examples="Example: nashbed bench lanes --seconds 30 --start 12 --json")
 def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: Annotated[
         str, typer.Option(help="File, or a name in configs/testbeds/.")
@@ -122,8 +120,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each number of lanes.")] = 2,
     repetitions: Repetitions = 1,
     wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """The largest total rate with every gate passing (10 min).
 
     Lanes are added until a validity gate of one of them fails, or the one CUBIC flow of each no
@@ -140,15 +137,14 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     what = Capacities(lane, start, most, attempts)
     with machine_for(bed.model, "nashbed bench lanes", wait):
         check_machine(bed, what)
-        return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions), as_json)
+        return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions))
 
 
-@app.command(epilog="Example: nashbed bench virtual --repetitions 1")
+@command(app, examples="Example: nashbed bench virtual --repetitions 1")
 def virtual(
     testbed: TestbedName = "virtual",
     repetitions: Repetitions = 3,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """How much faster than the clock a trial in virtual time is (2 min).
 
     10 to 100 flows, 50 Mbit/s to 1 Gbit/s, each on one core; and the memory it takes.
@@ -158,11 +154,10 @@ def virtual(
         return _answer(
             "virtual",
             lambda show_step: bench_virtual(bed, folder, repetitions, show_step),
-            as_json,
         )
 
 
-@app.command(epilog="Example: nashbed bench cluster --workers 1 --workers 2 --json")
+@command(app, examples="Example: nashbed bench cluster --workers 1 --workers 2 --json")
 def cluster(
     testbed: TestbedName = "virtual",
     workers: Annotated[
@@ -172,8 +167,7 @@ def cluster(
         ),
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Trials of each of five mixes.")] = 4,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """What trials on Dask's workers cost (1 min).
 
     The same sweep in virtual time on this machine's lanes and on workers.
@@ -187,13 +181,13 @@ def cluster(
         return _answer(
             "cluster",
             lambda show_step: bench_cluster(bed, folder, workers or [1, 2], trials, show_step),
-            as_json,
         )
 
 
-@app.command(
+@command(
+    app,
     name="all",
-    epilog="Examples: nashbed bench all --out build/bench.json; "
+    examples="Examples: nashbed bench all --out build/bench.json; "
     "nashbed bench all --part virtual --against HEAD~9",
 )
 def every_part(
@@ -217,8 +211,7 @@ def every_part(
     ] = None,
     turns: Annotated[int, typer.Option(min=1, help="Turns of each with --against.")] = 3,
     wait: Wait = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Every part, one after the other (10 min, as root).
 
     The machine should be idle otherwise.
@@ -233,10 +226,10 @@ def every_part(
                 _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
-    return Answer(measured, text, EXIT_OK if measured.ok else EXIT_ACCEPTANCE).write(as_json)
+    return Answer(measured, text, EXIT_OK if measured.ok else EXIT_ACCEPTANCE)
 
 
-@app.command(epilog="Example: nashbed bench table README.md analysis/README.md")
+@command(app, examples="Example: nashbed bench table README.md analysis/README.md")
 def table(
     documents: Annotated[list[Path], typer.Argument(help="Markdown files with markers.")],
     of: Annotated[
@@ -258,14 +251,14 @@ def table(
     return EXIT_OK
 
 
-def _answer(part: str, measure: Callable[[ShowStep], Iterable[Benchmark]], as_json: bool) -> int:
+def _answer(part: str, measure: Callable[[ShowStep], Iterable[Benchmark]]) -> Answer:
     """Measure a part and show it; the exit code says whether all reached their bounds."""
     with step_display() as show_step:
         benchmarks = with_yardstick(part, lambda: measure(show_step), take_yardstick)
     met = all(each.met for each in benchmarks)
     said = BenchAnswer(ok=met, part=part, figures=benchmarks)
     code = EXIT_OK if met else EXIT_ACCEPTANCE
-    return Answer(said, benchmarks_text(benchmarks), code).write(as_json)
+    return Answer(said, benchmarks_text(benchmarks), code)
 
 
 def _write(path: Path, text: str) -> None:
@@ -274,7 +267,3 @@ def _write(path: Path, text: str) -> None:
         write_whole(path, text)
     except OSError as error:
         raise HostError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")

@@ -18,6 +18,7 @@ from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.functions import load_function
 from ..contract.model import WRITTEN, ContractModel, JsonObject
+from ..contract.program import FlowProgram
 from ..contract.scenario import Scenario
 from ..contract.sweep import UserUtility
 from ..contract.testbed import Testbed
@@ -31,6 +32,7 @@ KINDS: dict[str, type[ContractModel]] = {
     "testbed": Testbed,
     "cluster": Cluster,
     "battery": Battery,
+    "program": FlowProgram,
 }
 
 

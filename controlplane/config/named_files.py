@@ -1,4 +1,4 @@
-"""The files that a scenario names for their content: its trace, and its sizes of transfers."""
+"""The files that a scenario names for their content: trace, sizes of transfers, and programs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import TypeVar
 from ..contract.errors import ConfigError
 from ..contract.flow_group import FlowGroup
 from ..contract.model import FileModel
+from ..contract.program import FlowProgram
 from ..contract.scenario import Scenario
+from ..contract.strategy import ProgramInFile
 from ..contract.traffic import FileSizes
+from .programs import check_cc, find_program, read_program
 from .sizes import read_sizes
 from .trace import read_trace
 
 FindFile = Callable[[str], Path]
 """Path of a file as it is written in a scenario -> where it is."""
 F = TypeVar("F", bound=FileModel)
+C = TypeVar("C")
 
 
 class NamedFiles:
@@ -31,10 +35,10 @@ class NamedFiles:
     """
 
     def __init__(self, name: str, find: FindFile | None = None) -> None:
-        folder = Path(name).parent
+        self._folder = Path(name).parent
         self.found: dict[str, Path] = {}
         self._name = name
-        self._find = find or (lambda written: folder / written)
+        self._find = find
 
     def read(self, scenario: Scenario) -> Scenario:
         """The scenario with what is in its files.
@@ -50,7 +54,31 @@ class NamedFiles:
             )
             bottleneck = bottleneck.model_copy(update={"trace": read})
         flows = tuple(self._with_sizes(i, group) for i, group in enumerate(scenario.flows))
-        return scenario.model_copy(update={"bottleneck": bottleneck, "flows": flows})
+        changed = {"bottleneck": bottleneck, "flows": flows}
+        return self.with_programs(scenario.model_copy(update=changed))
+
+    def with_programs(self, scenario: Scenario) -> Scenario:
+        """The scenario with its programs alone.
+
+        Raises:
+            ConfigError: A file cannot be read, or is not what it should be.
+        """
+        strategies = tuple(map(self._with_program, scenario.strategies))
+        return scenario.model_copy(update={"strategies": strategies})
+
+    def _with_program(self, strategy: str) -> str:
+        if not isinstance(strategy, ProgramInFile):
+            return strategy
+        find = self._find or (lambda written: find_program(written, self._folder))
+
+        def read(path: Path) -> FlowProgram:
+            program = read_program(path)
+            check_cc(strategy, program, path)
+            return program
+
+        path = find(strategy.path)
+        program = self._content("strategies", strategy.path, path, read)
+        return ProgramInFile(str(strategy), strategy.path, program)
 
     def _with_sizes(self, index: int, group: FlowGroup) -> FlowGroup:
         if not isinstance(group.size, FileSizes):
@@ -59,7 +87,10 @@ class NamedFiles:
         return group.model_copy(update={"size": size})
 
     def _read(self, key: str, model: F, read: Callable[[Path], object]) -> F:
-        path = self._find(model.file)
+        path = self._find(model.file) if self._find else self._folder / model.file
+        return model.with_content(self._content(key, model.file, path, read))
+
+    def _content(self, key: str, written: str, path: Path, read: Callable[[Path], C]) -> C:
         where = f"{self._name}: {key}: {path}"
         try:
             content = read(path)
@@ -67,5 +98,5 @@ class NamedFiles:
             raise ConfigError(f"{where}: cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise ConfigError(f"{where}: {error}") from error
-        self.found[model.file] = path
-        return model.with_content(content)
+        self.found[written] = path
+        return content

@@ -210,7 +210,7 @@ class Cluster(ContractModel):
         return self.tls is not None
 
     def with_paths(self, absolute: Callable[[str], str]) -> Cluster:
-        """The same cluster with other paths of the files of this machine.
+        """A copy with other paths of this machine's files.
 
         Args:
             absolute: From a path as written to the path to use.

@@ -259,7 +259,7 @@ class Choice(ContractModel):
     parameters: tuple[tuple[str, Parameter], ...] = ()
 
     def named(self, name: str) -> Self:
-        """The same by the name of its file, whatever its code calls itself."""
+        """A copy with the name of its file, whatever its code calls itself."""
         return self.model_copy(update={"name": name})
 
     @model_validator(mode="before")
@@ -288,7 +288,7 @@ class Choice(ContractModel):
 
     @property
     def text(self) -> str:
-        """The same in words, e.g. `CoDel (target 1ms, ecn)`."""
+        """The discipline in words, e.g. `CoDel (target 1ms, ecn)`."""
         kind, said = self.KINDS.get(self.name), ", ".join(self._said())
         title = self.name if kind is None else kind.TITLE
         return f"{title} ({said})" if said else title

@@ -214,3 +214,28 @@ def check_known(scenario: ScenarioKeys, where: str, named: set[str]) -> None:
             f"{where}: {min(unknown)!r} is not among the strategies "
             f"({', '.join(scenario.strategies)})"
         )
+
+
+def check_programs(scenario: ScenarioKeys) -> None:
+    """What a scenario cannot do with programs: they send bulk data for a fixed time.
+
+    Raises:
+        ValueError: It asks for it.
+    """
+    if not scenario.programs:
+        return
+    if isinstance(scenario.duration, SettledDuration):
+        raise ValueError("duration: programs send for a fixed time; write e.g. 120s")
+    if scenario.start == "iperf3":
+        raise ValueError("start: is that of our own generator; write another, e.g. together")
+    for i, group in enumerate(scenario.flows):
+        if not group.mixed and group.runs not in {OF_MIX, *scenario.programs}:
+            continue
+        for key in ("arrivals", "size", "app", "dscp"):
+            if getattr(group, key) is not None:
+                raise ValueError(
+                    f"flows.{i}.{key}: programs send bulk data; remove it, or name a strategy of "
+                    "the group that is no program"
+                )
+        if group.reverse:
+            raise ValueError(f"flows.{i}.direction: programs send forward; write `forward`")

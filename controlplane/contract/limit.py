@@ -77,20 +77,60 @@ class Policer(Quantities):
     burst: Annotated[Size, InC(most=BURST_MAX.bytes)]
 
 
-class Admission(ContractModel):
-    """What comes to a queue and counts there: keys of a scenario that targets are told as they are.
+class Shaper(Quantities):
+    """A token bucket behind the queue, as Linux's tbf has it: what finds too few tokens waits.
 
     Attributes:
-        policer: A token bucket in front of the queue.
+        burst: How many bytes the bucket holds, which fills at the bottleneck's rate; it is full at
+            the beginning.
+        peak: What a burst leaves at; left out: with no time between its packets.
+        mtu: How many bytes the bucket of `peak` holds; 1514B and the overhead have packets of a
+            burst leave at that rate.
+    """
+
+    burst: Annotated[Size, InC(most=BURST_MAX.bytes)]
+    peak: Annotated[Rate | None, InC(most=CONSTANTS.rate_bps_max)] = None
+    mtu: Annotated[Size | None, InC(most=BURST_MAX.bytes)] = None
+
+    def check(self, rate: Rate, overhead: Size) -> None:
+        """Refuse buckets that let no packet pass, or do nothing; raises ValueError."""
+        _check_bucket("shaper.burst", self.burst, overhead, BURST_MAX)
+        if (self.peak is None) != (self.mtu is None):
+            raise ValueError("shaper: peak and mtu go together; write both, or neither")
+        if self.mtu is not None:
+            _check_bucket("shaper.mtu", self.mtu, overhead, self.burst)
+        if self.peak is not None and self.peak.bps <= rate.bps:
+            raise ValueError(f"shaper.peak: {self.peak} must be more than the rate, {rate}")
+
+
+def _check_bucket(key: str, size: Size, overhead: Size, most: Size) -> None:
+    """Refuse a token bucket that a packet does not fit in, or too large; raises ValueError."""
+    least = PACKET_BYTES + overhead.bytes
+    if not least <= size.bytes <= most.bytes:
+        raise ValueError(f"{key}: {size} is out of range; write {least}B (one packet) to {most}")
+
+
+class Admission(ContractModel):
+    """What comes to a queue, counts there and leaves it: keys that targets are told as they are.
+
+    Attributes:
+        policer: A token bucket in front of the queue, for which nothing waits.
+        shaper: A token bucket in place of the line: `{burst: 32kB}` lets so much pass at once
+            after a pause, and the rate in the long run; `{burst: 32kB, peak: 1gbit, mtu: 1514B}`.
         limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
             until its last bit has left; `queue`, until its first bit leaves, as in a Linux router
             and in a switch chip's queue. Left out: as the target has it, which is `system` except
-            on a Tofino.
+            on a Tofino. With a shaper both are the same.
     """
 
     policer: Annotated[
         Policer | None,
         Needs("target {of.target} has no policer ({key}); " + ELSEWHERE),
+        Field(exclude_if=lambda told: told is None),
+    ] = None
+    shaper: Annotated[
+        Shaper | None,
+        Needs("target {of.target} has no token-bucket shaper ({key}); " + ELSEWHERE),
         Field(exclude_if=lambda told: told is None),
     ] = None
     limit_counts: Annotated[
@@ -104,21 +144,18 @@ class Admission(ContractModel):
     @property
     def counts_sent(self) -> bool:
         """Whether a packet counts against the limit while it is being sent."""
-        return self.limit_counts != "queue"
+        return self.limit_counts != "queue" or self.shaper is not None
 
     def passed_bps(self, rate_bps: float) -> float:
         """What comes to the queue in the long run of so much."""
         return rate_bps if self.policer is None else min(rate_bps, float(self.policer.rate.bps))
 
-    def check(self, overhead: Size) -> None:
-        """Refuse a policer that passes nothing; raises ValueError."""
+    def check(self, rate: Rate, overhead: Size) -> None:
+        """Refuse token buckets that pass nothing; raises ValueError."""
+        if self.shaper is not None:
+            self.shaper.check(rate, overhead)
         if self.policer is None:
             return
         if self.policer.rate.bps == 0:
             raise ValueError("policer.rate: must be more than 0; write e.g. 50mbit")
-        least, burst = PACKET_BYTES + overhead.bytes, self.policer.burst
-        if not least <= burst.bytes <= BURST_MAX.bytes:
-            raise ValueError(
-                f"policer.burst: {burst} is out of range; write {least}B (one packet) to "
-                f"{BURST_MAX}"
-            )
+        _check_bucket("policer.burst", self.policer.burst, overhead, BURST_MAX)

@@ -244,6 +244,54 @@ class Departures:
         return at, 0 if left == bits else every - (left - bits)
 
 
+class TokenBucket:
+    """Tokens in parts, of which a bit has 10^9; full at the beginning.
+
+    Args:
+        rate_bps: Parts that a nanosecond brings.
+        full: Bytes that it holds.
+    """
+
+    def __init__(self, rate_bps: int, full: int) -> None:
+        self._rate, self._full = rate_bps, 8 * full * NS_PER_S
+        self._tokens, self._filled_ns = self._full, -(2**62)
+
+    def wait_ns(self, now_ns: int, bits: int) -> int:
+        """How long after a time it has tokens for so many bits."""
+        return max(0, -((self._at(now_ns) - bits * NS_PER_S) // self._rate))
+
+    def use(self, now_ns: int, bits: int) -> None:
+        """Take tokens out."""
+        self._tokens, self._filled_ns = self._at(now_ns) - bits * NS_PER_S, now_ns
+
+    def _at(self, now_ns: int) -> int:
+        return min(self._full, self._tokens + (now_ns - self._filled_ns) * self._rate)
+
+
+class ShapedDepartures:
+    """When packets leave a token-bucket shaper, one after the other (hosts/dpdk/core/shaper.h).
+
+    Args:
+        buckets: All have tokens for a packet that leaves.
+    """
+
+    def __init__(self, *buckets: TokenBucket) -> None:
+        self._buckets = buckets
+        self._free_ns = -(2**62)
+
+    def leave(self, arrival_ns: int, bits: int) -> int:
+        """When a packet leaves that came at a time.
+
+        Args:
+            bits: Of it and its overhead.
+        """
+        from_ns = max(arrival_ns, self._free_ns)
+        self._free_ns = from_ns + max(each.wait_ns(from_ns, bits) for each in self._buckets)
+        for bucket in self._buckets:
+            bucket.use(self._free_ns, bits)
+        return self._free_ns
+
+
 def link_of_trace(rate_bps: int, trace: TraceProgram) -> Link:
     """The link of a trace.
 

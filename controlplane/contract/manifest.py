@@ -128,7 +128,8 @@ class Manifest(ContractModel):
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
         guest_programs: Our programs that the guests run and the libraries that they compute in,
-            C's and DPDK's, by file name -> SHA-256; empty in real time.
+            C's and DPDK's, and programs that are strategies with all of their libraries, by file
+            name -> SHA-256; empty in real time.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         disciplines: Name -> queue discipline of the user's own.
         files: Path that the scenario names, as written -> the copy of that file.
@@ -197,9 +198,12 @@ class LabFacts(ContractModel):
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address, as far as the session knows.
         nics: Port -> the kernel's NIC at the other end of its cable, as it is set.
+        qdiscs: Port -> the queue discipline of the hosts' interface at the other end, where the
+            scenario asks for one.
     """
 
     hello: Hello
     sysctls: dict[str, str]
     ports: dict[str, JsonObject]
     nics: dict[str, HostNic] = Field(default_factory=dict)
+    qdiscs: dict[str, str] = Field(default_factory=dict)

@@ -4,7 +4,17 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    get_args,
+)
 
 from pydantic import (
     AliasChoices,
@@ -204,7 +214,7 @@ class Quantities(ContractModel):
         if info.context is WRITTEN or not isinstance(data, dict):
             return data
         for name, field in cls.model_fields.items():
-            kind: Any = field.annotation
+            kind: Any = next(iter(get_args(field.annotation)), field.annotation)
             if (key := f"{name}_{fields(kind)[0].name}") in data:
                 data = {**data, name: kind(data[key])}
                 del data[key]
@@ -213,7 +223,7 @@ class Quantities(ContractModel):
     @model_serializer
     def _in_base_units(self, info: SerializationInfo) -> JsonObject:
         if info.context is WRITTEN:
-            return {name: str(value) for name, value in self}
+            return {name: str(value) for name, value in self if value is not None}
         return base_units(**dict(self))
 
     def as_message(self) -> JsonObject:

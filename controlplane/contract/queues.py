@@ -111,7 +111,7 @@ class Memory(Choice):
         return {self.name: [str(each) for each in self.limits]} if self.limits else super().written
 
     def resolved(self, rate: Rate, base_rtt: Duration) -> Memory:
-        """The same with limits in bytes.
+        """A copy with limits in bytes.
 
         Args:
             rate: The bottleneck's, for limits in BDP.
@@ -174,7 +174,7 @@ class QueueSpec(ContractModel):
         return tuple(f"DSCP {dscp_text(point)}" for point in dict.fromkeys(self.dscp or ()))
 
     def resolved(self, rate: Rate, base_rtt: Duration) -> Queue:
-        """The same with its limit in bytes; see Memory.resolved."""
+        """A copy with its limit in bytes; see Memory.resolved."""
         return Queue(
             name=self.name,
             takes=self.takes,

@@ -19,6 +19,7 @@ from .flow_checks import (
     check_known,
     check_mixes,
     check_order,
+    check_programs,
 )
 from .flow_group import FlowGroup
 from .link_checks import check_link
@@ -62,6 +63,7 @@ def check_scenario(scenario: ScenarioKeys) -> None:
     )
     check_applications(scenario)
     check_directions(scenario)
+    check_programs(scenario)
 
 
 def _check_search(scenario: ScenarioKeys) -> None:
@@ -311,6 +313,7 @@ def _check_named_strategies(scenario: ScenarioKeys) -> None:
             raise ValueError(f"{where}.group: there is no flow group {bound.group!r}")
     for i, series in enumerate(scenario.reference):
         check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+        check_known(scenario, f"reference.{i}.mix", {*(series.mix or ())})
 
 
 def _check_ecn(scenario: ScenarioKeys) -> None:

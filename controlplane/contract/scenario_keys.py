@@ -24,15 +24,18 @@ from .queues import (
     Scheduler,
     check_queues,
 )
-from .selection import KernelRelease, SettingSelection
+from .selection import Count, KernelRelease, SettingSelection
 from .shared import CONSTANTS
-from .strategy import CcaInFile, ModuleParameters, Strategy
+from .strategy import CcaInFile, ModuleParameters, ProgramInFile, Strategy
 from .sweep import Equilibrium, PairMixes, Sweep
 from .traffic import OF_MIX
 from .units import Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MOST_JITTER_NS = 10**8
+
+Qdisc = Literal["fq", "fq_codel", "pfifo_fast"]
+"""A queue discipline of a host's interface."""
 
 
 class Bottleneck(AliasedModel, Admission):
@@ -100,7 +103,11 @@ class Bottleneck(AliasedModel, Admission):
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
             raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
-        self.check(self.overhead)
+        self.check(self.rate, self.overhead)
+        if self.shaper is not None and (self.changes or self.trace):
+            raise ValueError(
+                "shaper: its tokens come at one rate; remove it, or `changes` and `trace`"
+            )
         _check_queues(self)
         return self
 
@@ -141,6 +148,10 @@ class Hosts(ContractModel):
             one to two service times of the bottleneck); a busy machine has it anyway.
         ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
             groups that are listed. DCTCP, Prague, `bbr2_ecn` and `bbr3_ecn` need it.
+        qdisc: Queue discipline of the hosts' interfaces, with the kernel's own parameters: `fq`,
+            which paces every flow, CUBIC's at up to twice cwnd/RTT, in place of TCP's own timer,
+            which paces BBR's alone; `fq_codel`; `pfifo_fast`. Left out: none in virtual time; in
+            namespaces a FIFO that is empty but for moments.
     """
 
     wmem_max: Size | None = None
@@ -148,6 +159,7 @@ class Hosts(ContractModel):
     read_interval: Duration = Duration(0)
     processing_jitter: Duration = formerly("jitter", "processing_jitter", Duration(0))
     ecn: bool | tuple[Name, ...] = False
+    qdisc: Qdisc | None = None
 
     def negotiates_ecn(self, strategy: str, group: str) -> bool:
         """Whether flows of a strategy and of a flow group ask for ECN."""
@@ -245,21 +257,29 @@ class ReferenceSeries(SettingSelection):
             buffers in MB, or random losses in per cent.
         quantity: What y is: per-flow throughput in Mbit/s, aggregate throughput in Mbit/s,
             share of the throughput (0 to 1), or flows of the strategy at the equilibrium.
+        mix: Number of flows of each strategy listed, where x is no mix; the others have the rest.
         x: Values of the axis.
         y: Values of the quantity.
+        ci95: Half the width of each value's 95 % interval, in the quantity; left out: none is
+            published.
     """
 
     label: Annotated[str, Field(min_length=1, max_length=80)]
     strategy: StrategyName
     axis: Literal["mix", "buffer_bdp", "buffer_mb", "random_loss"] = "mix"
     quantity: Literal["per_flow", "aggregate", "share", "equilibrium"] = "per_flow"
+    mix: dict[StrategyName, Count] | None = None
     x: Annotated[tuple[float, ...], Field(min_length=1)]
     y: Annotated[tuple[float, ...], Field(min_length=1)]
+    ci95: tuple[float, ...] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> ReferenceSeries:
-        if len(self.x) != len(self.y):
-            raise ValueError(f"y: has {len(self.y)} values, x has {len(self.x)}")
+        for key, values in (("y", self.y), ("ci95", self.ci95)):
+            if values is not None and len(values) != len(self.x):
+                raise ValueError(f"{key}: has {len(values)} values, x has {len(self.x)}")
+        if self.mix is not None and (self.axis == "mix" or self.quantity == "equilibrium"):
+            raise ValueError("mix: x or the equilibrium says which mixes are meant; remove it")
         return self
 
 
@@ -279,8 +299,9 @@ class ScenarioKeys(ContractModel):
             `iperf3` they do not).
         strategies: Congestion controls, by name or, of one's own, by the path of its C file
             relative to this one: `./mycc.c` is `mycc` from there on; of a kernel module also a
-            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. A mix counts
-            the flows of the second one.
+            folder, `./mycc/`, and parameters, `{file: ./mycc.c, params: {beta: 717}}`. Or
+            programs, each by a file that describes it, of configs/programs or relative to this one:
+            `{program: ngtcp2-cubic.yaml}`. A mix counts the flows of the second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -332,6 +353,11 @@ class ScenarioKeys(ContractModel):
         return {str(s): s.params for s in self.strategies if isinstance(s, CcaInFile) and s.params}
 
     @property
+    def programs(self) -> dict[str, ProgramInFile]:
+        """The strategies that are programs, by their names."""
+        return {str(s): s for s in self.strategies if isinstance(s, ProgramInFile)}
+
+    @property
     def mixed(self) -> tuple[FlowGroup, ...]:
         """The flow groups of the mix; they stand before all others."""
         return tuple(group for group in self.flows if group.mixed)
@@ -353,9 +379,14 @@ class ScenarioKeys(ContractModel):
 
     @property
     def ccas(self) -> tuple[str, ...]:
-        """Every CCA that flows run: the strategies, and those of background groups."""
+        """Every strategy that flows run: those of the mix, and those of background groups."""
         fixed = (group.runs for group in self.flows if group.runs not in (OF_MIX, UDP))
         return tuple(dict.fromkeys((*self.strategies, *fixed)))
+
+    @property
+    def kernel_ccas(self) -> tuple[str, ...]:
+        """Those that are congestion controls of the hosts' kernel, and not programs."""
+        return tuple(name for name in self.ccas if name not in self.programs)
 
     @property
     def longest(self) -> Duration:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
 from .limit import Admission, Arrivals, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
+from .link import Departures, ShapedDepartures, TokenBucket
 from .link_changes import ChangingLine
 from .model import ELSEWHERE, UNTOLD, ContractModel, Count, JsonObject, Needs, told_of
 from .path_changes import Impairment, PathNs, Ppb
@@ -52,8 +53,18 @@ class Lane(Admission, ChangingLine):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing happens to its line or in front of its queue."""
-        return not self.is_scheduled and self.policer is None
+        """Whether it has a line of one rate, and nothing in front of its queue."""
+        return not self.is_scheduled and self.policer is None and self.shaper is None
+
+    @property
+    def departures(self) -> Departures | ShapedDepartures | None:
+        """When packets leave it, one after the other; None: a line of one rate sends them."""
+        if self.shaper is None:
+            return Departures(self.link) if self.is_scheduled else None
+        buckets = [TokenBucket(self.rate_bps, self.shaper.burst.bytes)]
+        if self.shaper.peak is not None and self.shaper.mtu is not None:
+            buckets.append(TokenBucket(self.shaper.peak.bps, self.shaper.mtu.bytes))
+        return ShapedDepartures(*buckets)
 
     def told(self, seed: int = 0, trace_file: str = "") -> JsonObject:
         """What a data plane is told.
@@ -207,7 +218,7 @@ class Capabilities(ContractModel):
 
     @property
     def why_one_queue(self) -> str:
-        """The same, as the rest of a refusal."""
+        """Why there is one queue, as the rest of a refusal."""
         return f": {self.without_queues}" if self.without_queues else ""
 
     def names(self, field: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The flow generators of an attempt: a sink and a sender, one process each.
+"""The flow generators of an attempt: a sink and a sender, one process each, and programs.
 
 Where data of some flows takes the way of the others' acknowledgements, there are two more: their
 sender is among the receivers, and their sink among the senders.
@@ -41,6 +41,7 @@ from ..plan.attempt import (
 )
 from ..plan.generator_config import generator_config
 from .lab import quietly
+from .programs import Programs
 
 SENDERS: tuple[Role, ...] = ("sender", "reverse_sender")
 SINKS: tuple[Role, ...] = ("sink", "reverse_sink")
@@ -83,6 +84,7 @@ class Generators:
         self._attempt = attempt
         self._stop_event = stop
         self._processes: dict[Role, ManagedProcess] = {}
+        self._programs = Programs(session, attempt, stop)
 
     def __enter__(self) -> Self:
         return self
@@ -91,12 +93,13 @@ class Generators:
         quietly("flow generators", self.stop)
 
     def start(self) -> tuple[ReadyFlow, ...]:
-        """Sinks first, then the senders, which connect.
+        """Servers and sinks first, then the senders, which connect.
 
         Returns:
             The flows that are connected in advance, in their order.
         """
         ready: list[ReadyFlow] = []
+        self._programs.start_servers()
         for role in self._attempt.roles:
             process = self._start(role)
             if role in SINKS:
@@ -123,6 +126,8 @@ class Generators:
     def await_ends(self, t0_ns: int) -> FlowReports:
         """Wait for the end of all; returns their last reports."""
         steadiness = self._end_when_settled(t0_ns)
+        self._programs.run(t0_ns)
+        senders, sinks = self._programs.reports()
         attempt = self._attempt
         scenario, trial = attempt.scenario, attempt.trial
         end_ns = t0_ns + span_ns(scenario, trial) + drain_ns(scenario, trial)
@@ -131,8 +136,10 @@ class Generators:
         every = {flow.index for flow in attempt.flows}
         in_order = self._in_order
         return FlowReports(
-            sender.model_copy(update={"flows": in_order(sender.flows, "sender", every)}),
-            sink.model_copy(update={"flows": in_order(sink.flows, "sink", every)}),
+            sender.model_copy(
+                update={"flows": in_order([*sender.flows, *senders], "sender", every)}
+            ),
+            sink.model_copy(update={"flows": in_order([*sink.flows, *sinks], "sink", every)}),
             steadiness,
         )
 
@@ -162,7 +169,7 @@ class Generators:
 
     @property
     def _in_advance(self) -> list[TrialFlow]:
-        return [flow for flow in self._attempt.flows if not flow.is_transfer]
+        return [f for f in self._attempt.flows if not (f.is_transfer or f.program)]
 
     @property
     def pids(self) -> dict[str, int]:
@@ -171,6 +178,7 @@ class Generators:
 
     def stop(self) -> None:
         """End what is still running."""
+        self._programs.stop()
         for process in self._processes.values():
             process.stop()
 
@@ -210,11 +218,10 @@ def joined_senders(reports: Sequence[SenderReport]) -> SenderReport:
     """What the senders of an attempt report, as if it were one.
 
     Args:
-        reports: Of each sender, at least one.
+        reports: Of each sender.
     """
-    first, *others = reports
-    if not others:
-        return first
+    if len(reports) == 1:
+        return reports[0]
     return SenderReport(
         flows=tuple(flow for each in reports for flow in each.flows),
         lost=sum(each.lost for each in reports),
@@ -226,11 +233,10 @@ def joined_sinks(reports: Sequence[SinkReport]) -> SinkReport:
     """What the sinks of an attempt report, as if it were one.
 
     Args:
-        reports: Of each sink, at least one.
+        reports: Of each sink.
     """
-    first, *others = reports
-    if not others:
-        return first
+    if len(reports) == 1:
+        return reports[0]
     return SinkReport(
         flows=tuple(flow for each in reports for flow in each.flows),
         strangers=sum(each.strangers for each in reports),
@@ -248,7 +254,7 @@ def joined_lateness(parts: Sequence[TimerLateness]) -> TimerLateness:
         count=count,
         missed=sum(part.missed for part in parts),
         mean_ns=total // max(1, count),
-        max_ns=max(part.max_ns for part in parts),
+        max_ns=max((part.max_ns for part in parts), default=0),
     )
 
 

@@ -57,7 +57,11 @@ class Lab:
         """What session and target say about themselves, for the record of a run."""
         session = self.session
         return LabFacts(
-            hello=self.hello, sysctls=session.sysctls, ports=session.ports(), nics=session.nics()
+            hello=self.hello,
+            sysctls=session.sysctls,
+            ports=session.ports(),
+            nics=session.nics(),
+            qdiscs=session.qdiscs(),
         )
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ from ..contract.flow_group import FlowGroup
 from ..contract.link import Departures
 from ..contract.link_changes import losses_of
 from ..contract.plan import PlannedTrial
+from ..contract.program import FlowProgram
 from ..contract.queues import FlowKind
 from ..contract.scenario import Scenario, most_flows_at_any_setting
 from ..contract.scenario_keys import BinnedPostcards
@@ -68,6 +69,7 @@ class TrialFlow:
         src: Sender's address.
         dst: Receiver's address.
         sport: Sender's port.
+        dport: Receiver's port.
         start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
         process: The iperf3 process that it would belong to.
         ecn: Whether it asks for ECN.
@@ -78,6 +80,7 @@ class TrialFlow:
         kept: Whether its connection may carry further transfers.
         reverse: Whether its data takes the way of the others' acknowledgements: its sender is
             among the receivers then, and its sink among the senders.
+        program: What makes it; None: our flow generator.
     """
 
     index: int
@@ -89,6 +92,7 @@ class TrialFlow:
     dst: str
     sport: int
     start_ns: int
+    dport: int = SINK_PORT
     process: int = 0
     ecn: bool = False
     dscp: int = 0
@@ -97,11 +101,19 @@ class TrialFlow:
     size_bytes: int = 0
     kept: bool = False
     reverse: bool = False
+    program: FlowProgram | None = None
 
     @property
     def is_transfer(self) -> bool:
         """Whether it ends when its transfer is complete."""
         return self.size_bytes > 0
+
+    @property
+    def protocol(self) -> int:
+        """Its IP protocol."""
+        if self.program is not None:
+            return self.program.protocol
+        return UDP_PROTOCOL if self.cc == UDP else TCP_PROTOCOL
 
 
 @dataclass(frozen=True)
@@ -154,14 +166,22 @@ class Attempt:
     @property
     def roles(self) -> tuple[Role, ...]:
         """The flow generators that it needs: sinks first, which listen when senders connect."""
-        if self.has_reverse:
-            return "sink", "reverse_sink", "sender", "reverse_sender"
-        return "sink", "sender"
+        every: tuple[Role, ...] = ("sink", "reverse_sink", "sender", "reverse_sender")
+        return tuple(role for role in every if self.flows_of(role))
 
     def flows_of(self, role: Role) -> tuple[TrialFlow, ...]:
         """The flows of a generator."""
         reverse = role.startswith(REVERSE_PREFIX)
-        return tuple(flow for flow in self.flows if flow.reverse == reverse)
+        return tuple(f for f in self.flows if f.reverse == reverse and f.program is None)
+
+    @property
+    def program_flows(self) -> tuple[tuple[TrialFlow, ...], ...]:
+        """The flows that programs make: those of each process, in the order in which they start."""
+        processes: dict[int, list[TrialFlow]] = {}
+        for flow in self.flows:
+            if flow.program is not None:
+                processes.setdefault(flow.dport, []).append(flow)
+        return tuple(sorted(map(tuple, processes.values()), key=lambda flows: flows[0].start_ns))
 
     def generator_folder(self, role: Role) -> Path:
         """Where a generator writes its raw files."""
@@ -238,8 +258,11 @@ def trial_flows(
         if group.ends
     }
     flows = []
+    firsts: dict[tuple[int, str], int] = {}
     for index, (number, cc, transfer) in enumerate(kinds):
         group = scenario.flows[number]
+        program = scenario.programs[cc].program if cc in scenario.programs else None
+        first = firsts.setdefault((number, cc), index)
         begins_ns = start_ns(scenario, group, cc, index, trial.repetition, seed)
         ends = sender_address(lane, number), receiver_address(lane, number)
         src, dst = reversed(ends) if group.reverse else ends
@@ -254,18 +277,36 @@ def trial_flows(
                 src=src,
                 dst=dst,
                 sport=FIRST_SENDER_PORT + index,
+                dport=SINK_PORT if program is None else _receiver_port(program, index, first),
                 start_ns=begins_ns if transfer is None else transfer.arrival_ns,
                 process=process_of[index],
-                ecn=group.udp is None and scenario.hosts.negotiates_ecn(cc, group.name),
+                ecn=_asks_for_ecn(scenario, group, cc),
                 dscp=group.dscp or 0,
                 queue=entry_queue(trial, FlowKind(cc, group.name, group.dscp)),
                 mixed=group.mixed,
                 size_bytes=next(sizes[number]) if group.ends else transfer_bytes,
                 kept=group.connections == "kept",
                 reverse=group.reverse,
+                program=program,
             )
         )
     return tuple(flows)
+
+
+def _asks_for_ecn(scenario: Scenario, group: FlowGroup, cc: str) -> bool:
+    """Whether our flow generator is to ask for ECN."""
+    is_ours = group.udp is None and cc not in scenario.programs
+    return is_ours and scenario.hosts.negotiates_ecn(cc, group.name)
+
+
+def _receiver_port(program: FlowProgram, index: int, first: int) -> int:
+    """A process of a program has its first flow's port at both ends.
+
+    Args:
+        index: The flow's number.
+        first: That of the first flow of its group and strategy.
+    """
+    return FIRST_SENDER_PORT + (first if program.has("flows") else index)
 
 
 def _kinds(
@@ -337,7 +378,7 @@ def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...
 
 
 def _flow_entry(flow: TrialFlow, first: int) -> FlowEntry:
-    ends = (flow.src, flow.sport), (flow.dst, SINK_PORT)
+    ends = (flow.src, flow.sport), (flow.dst, flow.dport)
     (src, sport), (dst, dport) = reversed(ends) if flow.reverse else ends
     return FlowEntry(
         flow=first + flow.index,
@@ -346,7 +387,7 @@ def _flow_entry(flow: TrialFlow, first: int) -> FlowEntry:
         sport=sport,
         dport=dport,
         queue=flow.queue,
-        proto=UDP_PROTOCOL if flow.cc == UDP else TCP_PROTOCOL,
+        proto=flow.protocol,
     )
 
 

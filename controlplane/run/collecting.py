@@ -5,6 +5,7 @@ Each raw file goes one way: it is read in batches, examined on its way, and writ
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from ..contract.steadiness import (
     judge_steadiness,
 )
 from ..contract.trial import Steadiness
+from ..lane.programs import FOLDER as PROGRAMS
 from ..machine.host.cores import lower_priority
 from ..plan.attempt import REVERSE, probe_rtt_cycle_ns
 from ..store.applications import (
@@ -104,6 +106,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
             raw.unlink()
         if attempt.has_reverse:
             reverse.rmdir()
+        shutil.rmtree(folder / PROGRAMS, ignore_errors=True)
         return measured.steadiness or _steadiness(measured, goodput)
 
 

@@ -265,7 +265,6 @@ class LoadLimit:
 
         Args:
             started: When it started, by the clock.
-            failed_gates: Names of the gates that it failed.
             load_bps: Sum of the rates that were running, its own included.
 
         Returns:

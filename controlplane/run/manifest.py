@@ -25,6 +25,7 @@ from ..machine.guest.programs import changed_programs, guest_programs
 from ..machine.host import facts
 from ..machine.kernels.cache import GuestKernel, find_kernel
 from ..machine.process.clock import utc_now
+from ..machine.process.flow_programs import strategy_programs, versions
 from ..store.run_directory import RunDirectory
 from ..targets.registry import capabilities_of
 from .standing import after_load
@@ -94,19 +95,24 @@ def with_guest_kernels(manifest: Manifest, testbed: Testbed, plan: Plan) -> Mani
     return manifest.model_copy(update={"guest_kernels": kernels})
 
 
-def with_guest_programs(manifest: Manifest) -> Manifest:
+def with_guest_programs(manifest: Manifest, scenario: Scenario) -> Manifest:
     """Add the programs and libraries that the guests run besides their kernels.
+
+    Args:
+        scenario: Its strategies may be programs.
 
     Raises:
         HostError: One is not the one that the run began with.
     """
-    programs, before = guest_programs(), manifest.guest_programs
+    programs = guest_programs() | strategy_programs(scenario)
+    before = manifest.guest_programs
     if before and (changed := changed_programs(before, programs)):
         raise HostError(
             f"{manifest.run}: began with another {changed}: results may depend on it; "
             "start a new run, or build and install what it began with"
         )
-    return manifest.model_copy(update={"guest_programs": programs})
+    software = manifest.software | versions(scenario)
+    return manifest.model_copy(update={"guest_programs": programs, "software": software})
 
 
 def _facts(kernel: GuestKernel) -> GuestKernelFacts:
@@ -191,4 +197,6 @@ def _ports(lab: LabFacts) -> dict[str, JsonObject]:
     ports = {name: config | opened.get(name, {}) for name, config in lab.ports.items()}
     for name, nic in lab.nics.items():
         ports[name] = ports.get(name, {}) | {"host_nic": nic.model_dump()}
+    for name, qdisc in lab.qdiscs.items():
+        ports[name] = ports.get(name, {}) | {"host_qdisc": qdisc}
     return ports

@@ -14,6 +14,7 @@ from ..contract.testbed import MIB, Testbed
 from ..machine.c_files.finding import find_ccas, find_disciplines, require_strategies
 from ..machine.c_files.loadable import require_disciplines
 from ..machine.guest.memory import MemoryRoom, memory_room
+from ..machine.host.preflight import require_qdisc
 from ..machine.kernels.cache import find_kernel
 from ..plan.estimates import UNLIMITED, guest_takes_bytes
 from ..plan.planner import Expect, make_plan
@@ -61,6 +62,9 @@ def plan_with(
     """
     require_strategies(scenario, testbed.model, ccas)
     check_utility(scenario.model, scenario.name)
+    qdisc = scenario.model.hosts.qdisc
+    if qdisc is not None and seats is None and not testbed.model.is_virtual:
+        require_qdisc(qdisc)
     if seats is None:
         loaded, capacity_from = with_capacity(testbed, standing(testbed))
     else:

@@ -72,5 +72,6 @@ def _with_guests_and_ccas(run: ActiveRun) -> Manifest:
     """The manifest with the kernels of guests, and what is loaded into the hosts' kernels."""
     bed, manifest = run.testbed.model, run.manifest
     if bed.is_virtual:
-        manifest = with_guest_programs(with_guest_kernels(manifest, bed, run.plan))
+        manifest = with_guest_kernels(manifest, bed, run.plan)
+        manifest = with_guest_programs(manifest, run.scenario.model)
     return with_objects(manifest, bed, run.ccas)

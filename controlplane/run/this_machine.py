@@ -159,6 +159,7 @@ def session_request(run: ActiveRun) -> SessionRequest:
         hosts=run.scenario.model.hosts,
         ccas=run.ccas,
         disciplines=run.disciplines,
+        programs=bool(run.scenario.model.programs),
     )
 
 

@@ -20,6 +20,7 @@ from ..store.errors import disk_errors
 from ..store.run_directory import RunDirectory
 from ..validity.measurement import Evidence, TrialMeasurement, measured_window
 from .collecting import collect
+from .program_goodput import with_program_goodput
 from .progress import OnStep, Steps, TrialStep
 from .record import make_record
 
@@ -60,6 +61,7 @@ class TrialRunner:
         with disk_errors(self._directory.trials):
             measured = self._measure()
             self._steps.enter(TrialStep.COLLECT)
+            measured = with_program_goodput(measured)
             record = make_record(measured, collect(measured))
         self._steps.enter(TrialStep.SEAL)
         self._directory.seal(self._attempt.id, record)

@@ -9,6 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from ..config.named_files import NamedFiles
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
@@ -180,10 +181,21 @@ def open_run(path: Path) -> FinishedRun:
     manifest = read_document(path / "manifest.json", Manifest, "run again")
     for name in ("scenario.yaml", "testbed.yaml", PLAN):
         check_document(path / name, manifest.sealed)
-    scenario = read_scenario(path / "scenario.yaml")
+    scenario = _with_programs(read_scenario(path / "scenario.yaml"), path, manifest)
     trials, damaged_trials = _open_trials(path, manifest.sealed)
     plan, failures = _open_plan(path), read_failures(path)
     return FinishedRun(path, manifest, scenario, plan, trials, damaged_trials, failures)
+
+
+def _with_programs(scenario: Scenario, path: Path, manifest: Manifest) -> Scenario:
+    """The scenario with what is in the files of its programs, which the run keeps."""
+
+    def find(written: str) -> Path:
+        if written not in manifest.files:
+            raise RunError(f"{path}: {written}: is not kept with this run")
+        return path / manifest.files[written].kept
+
+    return NamedFiles(str(path / "scenario.yaml"), find).with_programs(scenario)
 
 
 def _open_plan(path: Path) -> Plan | None:

@@ -46,7 +46,6 @@ class CheckedRun:
     """A run whose files were all read.
 
     Attributes:
-        run: Its name.
         trials: How many trials are sealed.
     """
 

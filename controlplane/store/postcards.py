@@ -89,7 +89,6 @@ class PostcardBatch:
         queue_bytes: Bytes in the queue, or in all queues, when the packet arrived.
         enqueue_ns: Arrival after t0.
         dequeue_ns: Departure after t0; of a dropped packet, when it was dropped.
-        seq: Number of the postcard.
         marks: Bits of records.MARK_CE and so on.
         queue: Index of the packet's queue; None: there is one queue.
         own_queue_bytes: Bytes in that queue when the packet arrived; likewise.

@@ -26,7 +26,6 @@ class LaneClock:
     Attributes:
         lane: The lane that all records must be of.
         first_flow: Flow table id of the lane's flow 0.
-        flows: Number of the lane's flows.
         t0_switch_ns: The trial's t0 on the switch clock.
     """
 

@@ -99,7 +99,7 @@ class RunningDataPlane:
         asked, queues = lane.bottleneck, lane.bottleneck.queues
         program = asked.told(lane.seed, str(self._write_trace(lane)))
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
-        if (applied.policer is None) != (asked.policer is None) or (
+        if (applied.policer, applied.shaper) != (asked.policer, asked.shaper) or (
             asked.is_scheduled == (applied.schedule is None)
         ):
             raise TargetError("data plane: program: it has not applied what happens to the link")

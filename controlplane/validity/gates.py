@@ -385,7 +385,7 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
         read = trial.sink.flows[flow.index].bytes
         never_opened = streamed is None and read == 0 and flow.is_transfer
         behind = streamed is not None and 0 <= streamed - read <= slack
-        if flow.reverse:
+        if flow.reverse or flow.program is not None:
             continue
         if flow.cc != UDP and not behind and not never_opened:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")
@@ -415,7 +415,8 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
         repeated = trial.sender.flows[flow.index].bytes_retrans
         least = wire - packets * MAX_HEADER_BYTES - repeated - slack
         read = trial.sink.flows[flow.index].bytes
-        if not least <= read <= most and flow.cc != UDP and not flow.reverse:
+        judged = flow.cc != UDP and not flow.reverse and flow.program is None
+        if judged and not least <= read <= most:
             wrong.append(f"flow {flow.index}: read {read}, expected {least} to {most}")
     wrong += unread_datagrams(trial) + _unread_of_reverse(trial)
     detail = _listed(wrong) or "within bounds from the registers"
@@ -450,7 +451,8 @@ def window_goodput(trial: TrialMeasurement) -> Gate:
 
 def _window_total(trial: TrialMeasurement) -> Gate:
     """Without all postcards: the sinks read no more than the link can carry."""
-    carried = trial.applied.link.capacity_bits(*trial.window_ns) / 8
+    saved = 0 if (shaper := trial.applied.shaper) is None else shaper.burst.bytes
+    carried = trial.applied.link.capacity_bits(*trial.window_ns) / 8 + saved
     flows = [flow.index for flow in trial.attempt.flows if not flow.reverse]
     read = int(trial.evidence.read.bytes[flows].sum())
     value = max(0.0, (read - carried) / max(1.0, carried))

@@ -95,7 +95,7 @@ class Evidence:
                 applied.overhead_bytes,
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
-                applied.link,
+                applied.departures,
             ),
             _depth(applied, capabilities),
         )

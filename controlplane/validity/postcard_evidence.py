@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.link import Departures, Link
+from ..contract.link import Departures, ShapedDepartures
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import Ints
 from .streams import FlowStreams
@@ -219,6 +219,9 @@ class MemoryDepth:
         leaving = np.argsort(dequeue, kind="stable")
         gone = np.concatenate(([0], np.cumsum(size[leaving])))
         left = gone[np.searchsorted(dequeue[leaving], enqueue[order], side="right")]
+        # What leaves a shaper as it comes has not left before itself.
+        at_once = (size > 0) & (dequeue == enqueue)
+        left = np.where(at_once[order], np.minimum(left, came), left)
         judged = (enqueue[order] > self._judged_ns) & (enqueue[order] <= until)
         off = np.abs(came - left - told[order]) > self._tolerance
         self._checked += int(np.count_nonzero(judged))
@@ -363,17 +366,18 @@ class SocketSightings:
 class LinkBusy:
     """Whether every departure is when the link, never idle with a queue, is done with it.
 
-    departure = max(arrival, previous departure) + bits / rate. Where departures are scheduled
-    that holds from each one to the next. Where they are seen, one that is late says nothing
-    about those behind it: all are compared with the schedule that the arrivals make.
+    departure = max(arrival, previous departure) + bits / rate, unless the link changes or is a
+    token-bucket shaper. Where departures are scheduled that holds from each one to the next. Where
+    they are seen, one that is late says nothing about those behind it: all are compared with the
+    schedule that the arrivals make.
 
     Args:
         rate_bps: Applied rate.
         overhead_bytes: Bytes counted for each packet besides the frame.
         slot_bytes: Length that every packet counts with; 0: its own.
         tolerance_ns: How far a departure may be off; EXACT_NS where it is scheduled.
-        link: What it carries over time; None, or one that is constant: the applied rate. Where it
-            changes, departures are reckoned one after the other, and none may be off at all.
+        departures: What reckons departures one after the other, of which none may be off at all;
+            None: the link has the applied rate all the time.
     """
 
     def __init__(
@@ -382,7 +386,7 @@ class LinkBusy:
         overhead_bytes: int,
         slot_bytes: int = 0,
         tolerance_ns: int = EXACT_NS,
-        link: Link | None = None,
+        departures: Departures | ShapedDepartures | None = None,
     ) -> None:
         self._rate = rate_bps
         self._overhead = overhead_bytes
@@ -390,7 +394,7 @@ class LinkBusy:
         self._tolerance_ns = tolerance_ns
         self._due = self._after_previous if self.is_exact else self._by_schedule
         self._last: int | None = None
-        self._departures = None if link is None or link.is_constant else Departures(link)
+        self._departures = departures
         self.checked = 0
         self.wrong = 0
         self.worst_ns = 0
@@ -409,7 +413,7 @@ class LinkBusy:
         length = np.full(len(dequeue), self._slot) if self._slot else batch.packet_bytes[out]
         if self._departures is not None:
             bits = (length + self._overhead) * 8
-            deviation = dequeue - self._by_link(self._departures, enqueue, bits)
+            deviation = dequeue - self._one_by_one(self._departures, enqueue, bits)
             wrong = deviation != 0
         else:
             takes = (length + self._overhead) * 8 * NS // self._rate
@@ -420,7 +424,7 @@ class LinkBusy:
         self.worst_ns = max(self.worst_ns, int(np.max(np.abs(deviation))))
 
     @staticmethod
-    def _by_link(departures: Departures, enqueue: Ints, bits: Ints) -> Ints:
+    def _one_by_one(departures: Departures | ShapedDepartures, enqueue: Ints, bits: Ints) -> Ints:
         pairs = zip(enqueue.tolist(), bits.tolist(), strict=True)
         return np.fromiter((departures.leave(*each) for each in pairs), np.int64, len(bits))
 

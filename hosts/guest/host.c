@@ -4,10 +4,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +103,7 @@ struct routing_request {
 	union {
 		struct ifaddrmsg address;
 		struct rtmsg route;
+		struct tcmsg traffic;
 	};
 	char attributes[128];
 };
@@ -118,27 +121,37 @@ add_attribute(struct routing_request *request, uint16_t type, const void *data, 
 		NLMSG_ALIGN(request->header.nlmsg_len) + RTA_ALIGN(attribute->rta_len);
 }
 
-/* 0 or -1 with errno set. */
+/* The kernel's answer, as far as it fits: 0 or -1 with errno set. */
 static int
-ask_routing(struct routing_request *request)
+ask_routing(struct routing_request *request, uint16_t flags, void *answer, size_t bytes)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	const struct nlmsghdr *header = answer;
+	ssize_t n = -1;
+
+	request->header.nlmsg_flags = NLM_F_REQUEST | flags;
+	if (fd >= 0 && send(fd, request, request->header.nlmsg_len, 0) >= 0)
+		n = recv(fd, answer, bytes, 0);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return -1;
+	errno = header->nlmsg_type == NLMSG_ERROR ?
+			-((const struct nlmsgerr *)NLMSG_DATA(header))->error :
+			0;
+	return errno == 0 ? 0 : -1;
+}
+
+static int
+change_routing(struct routing_request *request)
 {
 	struct {
 		struct nlmsghdr header;
 		struct nlmsgerr error;
 		char rest[1024];
 	} answer = {0};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	ssize_t n = -1;
 
-	request->header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
-	if (fd >= 0 && send(fd, request, request->header.nlmsg_len, 0) >= 0)
-		n = recv(fd, &answer, sizeof(answer), 0);
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return -1;
-	errno = -answer.error.error;
-	return errno == 0 ? 0 : -1;
+	return ask_routing(request, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &answer, sizeof(answer));
 }
 
 int
@@ -155,7 +168,7 @@ host_add_address(enum side side, const char *text, struct failure *failure)
 		return -1;
 	request.address.ifa_prefixlen = prefix.bits;
 	add_attribute(&request, IFA_LOCAL, &prefix.address, sizeof(prefix.address));
-	return ask_routing(&request) == 0 ? 0 : host_error(failure, text);
+	return change_routing(&request) == 0 ? 0 : host_error(failure, text);
 }
 
 int
@@ -178,7 +191,7 @@ host_add_route(enum side side, const char *text, struct failure *failure)
 	request.route.rtm_dst_len = prefix.bits;
 	add_attribute(&request, RTA_DST, &prefix.address, sizeof(prefix.address));
 	add_attribute(&request, RTA_OIF, &index, sizeof(index));
-	return ask_routing(&request) == 0 ? 0 : host_error(failure, text);
+	return change_routing(&request) == 0 ? 0 : host_error(failure, text);
 }
 
 int
@@ -200,4 +213,70 @@ host_set_sysctl(const char *name, const char *value, struct failure *failure)
 	if (fd >= 0)
 		close(fd);
 	return n < 0 ? -1 : 0;
+}
+
+static struct routing_request
+qdisc_request(enum side side, uint16_t type)
+{
+	return (struct routing_request){
+		.header = {.nlmsg_type = type, .nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg))},
+		.traffic = {.tcm_ifindex = (int)if_nametoindex(interfaces[side]),
+			    .tcm_parent = TC_H_ROOT},
+	};
+}
+
+int
+host_set_qdisc(enum side side, const char *kind, struct failure *failure)
+{
+	struct routing_request request = qdisc_request(side, RTM_NEWQDISC);
+
+	add_attribute(&request, TCA_KIND, kind, (uint16_t)(strlen(kind) + 1));
+	return change_routing(&request) == 0 ? 0 : host_error(failure, kind);
+}
+
+static void
+take_attribute(struct qdisc *qdisc, struct rtattr *attribute)
+{
+	struct tc_fq_qd_stats of_fq;
+	struct tc_stats counts;
+
+	switch (attribute->rta_type) {
+	case TCA_KIND:
+		snprintf(qdisc->kind, sizeof(qdisc->kind), "%s", (char *)RTA_DATA(attribute));
+		break;
+	case TCA_STATS:
+		memcpy(&counts, RTA_DATA(attribute), sizeof(counts));
+		qdisc->dropped = counts.drops;
+		break;
+	case TCA_XSTATS:
+		if (strcmp(qdisc->kind, "fq") != 0)
+			break;
+		memcpy(&of_fq, RTA_DATA(attribute), offsetof(struct tc_fq_qd_stats, flows));
+		qdisc->throttled = of_fq.throttled;
+		break;
+	default:
+		break;
+	}
+}
+
+int
+host_read_qdisc(enum side side, struct qdisc *qdisc, struct failure *failure)
+{
+	struct routing_request request = qdisc_request(side, RTM_GETQDISC);
+	struct {
+		struct nlmsghdr header;
+		struct tcmsg traffic;
+		char attributes[2048];
+	} answer = {0};
+	size_t bytes;
+
+	*qdisc = (struct qdisc){0};
+	/* To others who listen it would be told in any case; to who asks only as an echo. */
+	if (ask_routing(&request, NLM_F_ACK | NLM_F_ECHO, &answer, sizeof(answer)) < 0)
+		return host_error(failure, "qdisc");
+	bytes = TCA_PAYLOAD(&answer.header);
+	for (struct rtattr *each = TCA_RTA(&answer.traffic); RTA_OK(each, bytes);
+	     each = RTA_NEXT(each, bytes))
+		take_attribute(qdisc, each);
+	return 0;
 }

@@ -29,5 +29,21 @@ int host_bring_up(enum side side, struct failure *failure);
 int host_add_address(enum side side, const char *text, struct failure *failure);
 int host_add_route(enum side side, const char *text, struct failure *failure);
 int host_set_sysctl(const char *name, const char *value, struct failure *failure);
+int host_set_qdisc(enum side side, const char *kind, struct failure *failure);
+
+/* What queues before an interface.
+ *
+ * dropped: packets that it dropped.
+ * throttled: how often fq held back a flow's packet until its time, by the pacing rate of its
+ *            socket; 0 of another.
+ */
+struct qdisc {
+	char kind[16];
+	uint64_t dropped;
+	uint64_t throttled;
+};
+
+/* The one that was set. */
+int host_read_qdisc(enum side side, struct qdisc *qdisc, struct failure *failure);
 
 #endif

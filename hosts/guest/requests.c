@@ -28,6 +28,7 @@ struct request {
 	const json_t *routes;
 	const json_t *sysctls;
 	const json_t *args;
+	char qdisc[NAME_BYTES];
 	char name[NAME_BYTES];
 	char log[PATH_MAX];
 	char path[PATH_MAX];
@@ -102,6 +103,8 @@ configure_host(const struct request *r, struct failure *failure)
 	json_array_foreach(r->addresses, i, each)
 		if (host_add_address(r->side, json_string_value(each), failure) < 0)
 			return -1;
+	if (r->qdisc[0] != '\0' && host_set_qdisc(r->side, r->qdisc, failure) < 0)
+		return -1;
 	if (host_bring_up(r->side, failure) < 0)
 		return -1;
 	json_array_foreach(r->routes, i, each)
@@ -115,6 +118,7 @@ static const struct json_field host_fields[] = {
 	FIELD("addresses", addresses, as_strings),
 	FIELD("routes", routes, as_strings),
 	FIELD("sysctls", sysctls, as_settings),
+	FIELD("qdisc", qdisc, as_text, .optional = true),
 	{0},
 };
 
@@ -280,6 +284,27 @@ answer_read(const struct request *r, struct failure *failure)
 	return NULL;
 }
 
+static const struct json_field qdisc_fields[] = {
+	SIDE_FIELD,
+	{0},
+};
+
+static json_t *
+answer_qdisc(const struct request *r, struct failure *failure)
+{
+	struct qdisc qdisc;
+	int result = host_enter(r->side, failure);
+
+	if (result == 0)
+		result = host_read_qdisc(r->side, &qdisc, failure);
+	if (host_enter(SENDERS, failure) < 0)
+		result = -1;
+	if (result < 0)
+		return NULL;
+	return json_pack("{s:b, s:s, s:I, s:I}", "ok", 1, "kind", qdisc.kind, "dropped",
+			 (json_int_t)qdisc.dropped, "throttled", (json_int_t)qdisc.throttled);
+}
+
 static const struct {
 	const char *op;
 	const struct json_field *fields;
@@ -288,7 +313,7 @@ static const struct {
 	{"insert", insert_fields, answer_insert}, {"host", host_fields, answer_host},
 	{"start", start_fields, answer_start},	  {"send", send_fields, answer_send},
 	{"run", run_fields, answer_run},	  {"signal", signal_fields, answer_signal},
-	{"read", read_fields, answer_read},
+	{"read", read_fields, answer_read},	  {"qdisc", qdisc_fields, answer_qdisc},
 };
 
 static void

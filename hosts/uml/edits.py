@@ -27,6 +27,7 @@ DRIVER = (
     "nashbed_flows.h",
     "nashbed_kern.c",
     "nashbed_user.c",
+    "nashbed_user.h",
     "nashbed_virtual.h",
 )
 """Our driver's files, which go into the tree unchanged."""
@@ -82,6 +83,9 @@ TIME_C = "arch/um/kernel/time.c"
 PROCESS_C = "arch/um/os-Linux/skas/process.c"
 START_UP_C = "arch/um/os-Linux/start_up.c"
 SIGNAL_C = "arch/x86/um/signal.c"
+SYSCALLS_C = "arch/x86/um/syscalls_64.c"
+SWITCH_C = "arch/um/kernel/process.c"
+THREAD_H = "arch/um/include/asm/processor-generic.h"
 REGISTERS_C = "arch/x86/um/os-Linux/registers.c"
 UTIL_C = "arch/um/os-Linux/util.c"
 UM_ARCH_C = "arch/um/kernel/um_arch.c"
@@ -271,6 +275,28 @@ MODULES = (
         until=(5, 18),
     ),
 )
+
+
+def _earlier(path: str, function: str, level: str = "__initcall") -> Change:
+    """Have a function of the kernel's start called before the clock's steps are counted."""
+    return Change(path, f"{level}({function})", f"subsys_initcall({function})")
+
+
+_NOT_COUNTED = (
+    "queue disciplines, asynchronous input and output and io_uring add no step to a start: each "
+    "would take 256 ns, and so move everything after it"
+)
+STEPS = (
+    Edit(
+        _NOT_COUNTED,
+        (
+            _earlier("fs/aio.c", "aio_setup"),
+            _earlier("net/sched/sch_blackhole.c", "blackhole_init", "device_initcall"),
+        ),
+    ),
+    Edit(_NOT_COUNTED, (_earlier("io_uring/io_uring.c", "io_uring_init"),), since=(6, 0)),
+    Edit(_NOT_COUNTED, (_earlier("fs/io_uring.c", "io_uring_init"),), until=(5, 19)),
+)
 MEMORY = Edit(
     "the size of the memory depends on `mem=` alone, not on the library's heap, which lies between "
     "the kernel and its memory: 64 MiB of addresses are set aside for it",
@@ -296,6 +322,24 @@ DIE_WITH_PARENT = """\
 	if (getppid() != parent) /* It was killed before: init would trace us, and never go on. */
 		kill(getpid(), SIGKILL);
 """
+SAVE_FP = """\
+static void save_fp(struct task_struct *task, int pid)
+{
+	if (get_fp_registers(pid, task->thread.regs.regs.fp) < 0)
+		panic("nashbed: the registers of process %d cannot be read", pid);
+	task->thread.has_saved_fp = 1;
+}
+
+"""
+RESTORE_FP = """\
+	if (to->mm && to->thread.has_saved_fp) {
+		if (put_fp_registers(to->mm->context.id.u.pid, to->thread.regs.regs.fp) < 0)
+			panic("nashbed: the registers of a thread cannot be written");
+		to->thread.has_saved_fp = 0;
+	}
+"""
+PIN_H = '#include "../../drivers/nashbed_user.h"\n'
+"""The driver's, as a file of os-Linux/skas names it."""
 PROCESSES = (
     Edit(
         "processes of the guest that wait on the host die with the kernel's process, however it "
@@ -377,8 +421,7 @@ PROCESSES = (
     ),
     Edit(
         "floating-point registers stay in the process on the host, but for page faults and "
-        "signals: two calls of ptrace less for each system call. Threads of one process would "
-        "share them",
+        "signals: two calls of ptrace less for each system call",
         (
             Change(
                 PROCESS_C,
@@ -420,6 +463,55 @@ PROCESSES = (
             ),
         ),
         until=(6, 9),
+    ),
+    Edit(
+        "but threads of one process, which are one process on the host, have each their own",
+        (
+            Change(
+                THREAD_H,
+                "\tstruct pt_regs *segv_regs;\n",
+                "\tstruct pt_regs *segv_regs;\n\tint has_saved_fp;\n",
+            ),
+            Change(
+                SWITCH_C,
+                "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n",
+                SAVE_FP + "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n"
+                "\tif (from->mm && atomic_read(&from->mm->mm_users) > 1)\n"
+                "\t\tsave_fp(from, from->mm->context.id.u.pid);\n",
+            ),
+            Change(
+                SWITCH_C,
+                "\t\tclear_flushed_tls(p);\n",
+                "\t\tif (clone_flags & CLONE_VM)\n"
+                "\t\t\tsave_fp(p, current->mm->context.id.u.pid);\n\n"
+                "\t\tclear_flushed_tls(p);\n",
+            ),
+            Change(
+                SYSCALLS_C,
+                "void arch_switch_to(struct task_struct *to)\n{\n",
+                "void arch_switch_to(struct task_struct *to)\n{\n" + RESTORE_FP,
+            ),
+        ),
+        until=(6, 12),
+    ),
+    Edit(
+        "a program may be told what the processor is, and what its clock says, by the driver",
+        (
+            Change(PROCESS_C, "#include <registers.h>\n", "#include <registers.h>\n" + PIN_H),
+            Change(
+                PROCESS_C,
+                "\tkill(os_getpid(), SIGSTOP);\n",
+                "\tnashbed_pin();\n\tkill(os_getpid(), SIGSTOP);\n",
+            ),
+            Change(
+                PROCESS_C,
+                "\t\t\t\tif (PTRACE_FULL_FAULTINFO) {\n",
+                "\t\t\t\tif (nashbed_answer(pid, si.si_code, regs->gp))\n"
+                "\t\t\t\t\tbreak;\n"
+                "\t\t\t\tif (PTRACE_FULL_FAULTINFO) {\n",
+            ),
+        ),
+        until=(6, 12),
     ),
 )
 BEFORE_5_18 = (
@@ -479,7 +571,7 @@ BEFORE_5_18 = (
         until=(5, 10),
     ),
 )
-EDITS = (BUILD, *CLOCK, *RANDOM, *MODULES, MEMORY, *PROCESSES, *BEFORE_5_18)
+EDITS = (BUILD, *CLOCK, *RANDOM, *MODULES, *STEPS, MEMORY, *PROCESSES, *BEFORE_5_18)
 
 
 def release_of(tree: Path) -> Release:

@@ -17,6 +17,7 @@
 #include <linux/time-internal.h>
 #include <shared/init.h>
 #include "nashbed_flows.h"
+#include "nashbed_user.h"
 #include "nashbed_virtual.h"
 
 #define WIRES NASHBED_VIRTUAL_WIRES
@@ -266,6 +267,11 @@ static int __init nb_init(void)
 	return register_pernet_device(&nb_net_ops);
 }
 device_initcall(nb_init);
+
+unsigned long long nashbed_tsc(void)
+{
+	return ktime_get_ns();
+}
 
 static void nb_close(void)
 {

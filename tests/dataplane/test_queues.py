@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.controlplane.contract.link import ShapedDepartures, TokenBucket
 from nashbed.controlplane.contract.records import (
     KIND_DROPPED,
     MARK_REASON,
@@ -167,6 +168,37 @@ def test_postcards_add_up(tmp_path: Path, scheduler: str, counts: str) -> None:
     left = [cards.enqueue_ns[~cards.dropped & (cards.queue == queue)] for queue in range(3)]
     assert all(np.all(np.diff(times) >= 0) for times in left), "in order within a queue"
     assert np.any(np.diff(cards.enqueue_ns[~cards.dropped]) < 0), "not over all of them"
+
+
+@pytest.mark.parametrize("counts", ["system", "queue"])
+def test_a_shaper_sends_for_all_queues(tmp_path: Path, counts: str) -> None:
+    """Every departure is when there are tokens, and what waits for them counts until then."""
+    shaper = {"burst_bytes": 9000, "peak_bps": 2 * RATE, "mtu_bytes": 1514}
+    with lane(tmp_path, [{}, {}, {}], shaper=shaper, limit_counts=counts) as (guest, client):
+        entries = [entry(flow, flow % 3) for flow in range(FLOWS)]
+        client.call("flows", lane=0, entries=entries)
+        cards = played(guest, client, tmp_path, random_frames(8, 2000))
+        client.call("shutdown")
+    buckets = TokenBucket(RATE, 9000), TokenBucket(2 * RATE, 1514)
+    depths = SeveralDepths(0, [True] * 3, counts_sent=True)
+    link = LinkBusy(RATE, 0, departures=ShapedDepartures(*buckets))
+    line = LinkBusy(RATE, 0)
+    for examiner in (depths, link, line):
+        examiner.examine(cards)
+    assert (depths.wrong, link.wrong) == (0, 0)
+    assert depths.checked > 1000
+    assert line.wrong > 10
+    assert cards.dropped.sum() > 100
+
+
+def test_what_a_shaper_cannot_be_is_refused(tmp_path: Path) -> None:
+    with library(tmp_path) as guest, Client(guest.socket) as client:
+        lane_ = {"lane": 0, "rate_bps": RATE, "limit": {"unit": "bytes", "value": MEMORY}}
+        for shaper in ({"burst_bytes": 0}, {"burst_bytes": 9000, "peak_bps": 2 * RATE}, {}):
+            assert not client.ask({"op": "program", **lane_, "shaper": shaper})["ok"]
+        applied = client.call("program", **lane_, shaper={"burst_bytes": 9000})["applied"]
+        client.call("shutdown")
+    assert applied["shaper"] == {"burst_bytes": 9000}
 
 
 def test_a_lane_with_one_queue_has_the_postcards_that_it_had(tmp_path: Path) -> None:

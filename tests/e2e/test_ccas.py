@@ -27,6 +27,7 @@ from tests.support.programs import needs_program
 pytestmark = [pytest.mark.root, pytest.mark.dataplane]
 needs_clang = needs_program("clang")
 
+EBPF = Path(__file__).resolve().parents[1] / "support" / "reno.bpf.c"
 KILLS = 10
 GONE_S = 2.0
 """The kernel frees a killed process's BPF links within this time."""
@@ -54,6 +55,12 @@ def own_cca(nashbed: Nashbed, name: str) -> str:
     """A CCA of one's own beside the scenario, as the scenario names it."""
     shutil.copyfile(CCA_TEMPLATE, nashbed.folder / f"{name}.c")
     return f"./{name}.c"
+
+
+def own_ebpf(nashbed: Nashbed, name: str) -> str:
+    """Another one, of struct_ops, that includes nothing of ours."""
+    (nashbed.folder / f"{name}.bpf.c").write_text(EBPF.read_text().replace("NAME", name))
+    return f"./{name}.bpf.c"
 
 
 def manifest_of(run_dir: Path) -> dict[str, dict[str, str]]:
@@ -103,26 +110,39 @@ def test_what_a_shipped_cca_tells_is_on_the_record(nashbed: Nashbed) -> None:
 
 
 @needs_clang
-def test_ones_own_cca(nashbed: Nashbed) -> None:
+@pytest.mark.parametrize("own", [own_cca, own_ebpf])
+def test_ones_own_cca(nashbed: Nashbed, own: Callable[[Nashbed, str], str]) -> None:
     before = kernels_own_ccas()
-    run_dir = nashbed.run(with_cca(nashbed, own_cca(nashbed, "liveown")))
+    cca = own(nashbed, "liveown")
+    run_dir = nashbed.run(with_cca(nashbed, cca))
     only_valid(run_dir)
     assert applied(run_dir) == {"cubic", "liveown"}
-    assert manifest_of(run_dir)["liveown"]["source"] == "controls/liveown/liveown.c"
-    assert (run_dir / "controls" / "liveown" / "liveown.c").is_file()
+    kept = f"controls/liveown/{cca.removeprefix('./')}"
+    assert manifest_of(run_dir)["liveown"]["source"] == kept
+    assert (run_dir / kept).is_file()
     assert kernels_own_ccas() == before
 
 
 @needs_clang
-def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed) -> None:
-    cca = own_cca(nashbed, "refused")
-    path = nashbed.folder / "refused.c"
-    path.write_text(path.read_text().replace("if (!mine)", "if (0)"))
+@pytest.mark.parametrize(
+    ("own", "right", "wrong", "says"),
+    [
+        (own_cca, "if (!mine)", "if (0)", "R0 invalid mem access 'map_value_or_null'"),
+        (own_ebpf, "->snd_cwnd / 2", "->snd_cwnd / *(volatile int *)8", "invalid mem access"),
+    ],
+)
+def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(
+    nashbed: Nashbed, own: Callable[[Nashbed, str], str], right: str, wrong: str, says: str
+) -> None:
+    cca = own(nashbed, "refused")
+    path = nashbed.folder / cca
+    path.write_text(path.read_text().replace(right, wrong))
     scenario = with_cca(nashbed, cca)
     said = nashbed.call("run", str(scenario), "--testbed", str(nashbed.testbed()), "--out",
                         str(nashbed.results), code=4)  # fmt: skip
-    assert "refused: the verifier refuses it: R0 invalid mem access 'map_value_or_null'" in said
-    assert "refused.c:" in said
+    assert "refused: the verifier refuses it: " in said
+    assert says in said
+    assert f"{path.name}:" in said
 
 
 @needs_clang

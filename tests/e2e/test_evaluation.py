@@ -23,18 +23,23 @@ STARVES_OTHERS = MINE.replace(GROWS, "cc_set_cwnd(sk, 400);")
 COLLAPSES = MINE.replace(
     GROWS, "cc_set_cwnd(sk, tp->sacked_out > 2 ? 10u : next_cwnd(mine, tp, rs));"
 )
+CRASHES = MINE.replace(GROWS, "if (tp->delivered > 100)\n\t\t*(volatile int *)8 = 1;")
+NEVER_ENDS = MINE.replace(GROWS, "while (tp->delivered > 100)\n\t\tbarrier();")
+SENDS_NOTHING = MINE.replace(GROWS, "cc_set_cwnd(sk, 0);")
 KEEPS_ITS_WINDOW = MINE.replace(GROWS, "cc_set_cwnd(sk, 100);")
 
 
-def evaluated(nashbed: Nashbed, source: str, scenario: str, **times: Any) -> dict[str, list[str]]:
-    """Metric's words -> settings in which the control is worse than CUBIC and Reno."""
+def evaluated(
+    nashbed: Nashbed, source: str, scenario: str, trials: int = 3, **times: Any
+) -> list[dict[str, Any]]:
+    """The rows of one scenario's criteria, for a control of this source."""
     folder = nashbed.folder / "battery"
     folder.mkdir()
     manifest = YAML(typ="safe").load((BATTERY / "battery.yaml").read_text())
     criteria = [each for each in manifest["criteria"] if each.get("scenario") == scenario]
     assert criteria
     manifest |= {"criteria": criteria, "harm": scenario, "games": [],
-                 "sizes": {"tiny": {"trials": 3, "changes": {scenario: times}}}}  # fmt: skip
+                 "sizes": {"tiny": {"trials": trials, "changes": {scenario: times}}}}  # fmt: skip
     with (folder / "battery.yaml").open("w") as file:
         YAML(typ="safe").dump(manifest, file)
     (folder / f"{scenario}.yaml").write_text((BATTERY / f"{scenario}.yaml").read_text())
@@ -47,37 +52,66 @@ def evaluated(nashbed: Nashbed, source: str, scenario: str, **times: Any) -> dic
     assert nashbed.call(*command) == said, "it has ended, and nothing is run again"
     (nashbed.folder / "flawed.c").write_text(MINE)
     assert "other bytes" in nashbed.call(*command, code=2)
-    rows = json.loads(said)["criteria"]
+    rows: list[dict[str, Any]] = json.loads(said)["criteria"]
+    return rows
+
+
+def worse(rows: list[dict[str, Any]]) -> set[str]:
+    """Metrics' words: in what the control is worse than CUBIC and Reno."""
     assert all(row["n"] == 3 for row in rows), rows
-    worse: dict[str, list[str]] = {}
-    for row in rows:
-        if row["twice"]:
-            worse.setdefault(row["what"].partition(",")[0], []).append(row["setting"])
-    return worse
+    return {row["what"].partition(",")[0] for row in rows if row["twice"]}
 
 
 def test_one_that_never_backs_off_is_seen_where_loss_persists(nashbed: Nashbed) -> None:
-    worse = evaluated(nashbed, NEVER_BACKS_OFF, "collapse", duration="50s", warmup="10s")
-    assert set(worse) == {"loss rate", "retransmit share"}
+    rows = evaluated(nashbed, NEVER_BACKS_OFF, "collapse", duration="50s", warmup="10s")
+    assert worse(rows) == {"loss rate", "retransmit share"}
 
 
 @pytest.mark.long
 def test_one_that_starves_others_is_seen_beside_cubic(nashbed: Nashbed) -> None:
-    worse = evaluated(nashbed, STARVES_OTHERS, "harm-cubic", duration="20s", warmup="8s",
+    rows = evaluated(nashbed, STARVES_OTHERS, "harm-cubic", duration="20s", warmup="8s",
                       **{"sweep.buffer": ["1bdp"]})  # fmt: skip
-    assert "per flow throughput of cubic" in worse
+    assert "per flow throughput of cubic" in worse(rows)
 
 
 @pytest.mark.long
 def test_one_that_collapses_is_seen_where_packets_are_reordered(nashbed: Nashbed) -> None:
-    worse = evaluated(nashbed, COLLAPSES, "reordering", duration="20s", warmup="8s")
-    assert set(worse) == {"per flow throughput"}
+    rows = evaluated(nashbed, COLLAPSES, "reordering", duration="20s", warmup="8s")
+    assert worse(rows) == {"per flow throughput"}
 
 
 @pytest.mark.long
 def test_one_that_ignores_a_lower_rtt_is_seen_where_it_falls(nashbed: Nashbed) -> None:
-    worse = evaluated(nashbed, KEEPS_ITS_WINDOW, "rtt-falls", duration="30s", warmup="16s")
-    assert "loss rate" in worse
+    rows = evaluated(nashbed, KEEPS_ITS_WINDOW, "rtt-falls", duration="30s", warmup="16s")
+    assert "loss rate" in worse(rows)
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (CRASHES, "in mine_main (flawed.c:"),
+        pytest.param(NEVER_ENDS, "virtual time has stood still", marks=pytest.mark.long),
+    ],
+)
+def test_one_that_ends_its_guest_is_reported_while_the_others_go_on(
+    nashbed: Nashbed, source: str, says: str
+) -> None:
+    rows = evaluated(nashbed, source, "wired", 1, duration="10s", warmup="4s",
+                     **{"sweep.base_rtt": ["40ms"]})  # fmt: skip
+    assert rows
+    for row in rows:
+        assert row["value"] is None
+        assert row["note"].startswith("not measured: no valid trial has it: guest failed")
+        assert says in row["note"]
+        assert row["cubic"] > 0
+        assert row["reno"] > 0
+
+
+def test_one_that_sends_next_to_nothing_is_a_measured_row(nashbed: Nashbed) -> None:
+    rows = evaluated(nashbed, SENDS_NOTHING, "wired", duration="10s", warmup="4s",
+                     **{"sweep.base_rtt": ["40ms"]})  # fmt: skip
+    assert "per flow throughput" in worse(rows)
+    assert rows[0]["value"] < rows[0]["cubic"] / 10
 
 
 @pytest.mark.long

@@ -54,7 +54,7 @@ def test_an_unknown_request_is_refused_with_those_there_are(session: GuestSessio
     with Client(session.scratch / "control.sock") as client:
         refusal = client.refused("fly")
         listed = refusal.removeprefix("op must be the data plane's, or one of ").split(", ")
-        assert set(listed) == {"insert", "host", "start", "send", "run", "signal", "read"}
+        assert set(listed) == {"insert", "host", "start", "send", "run", "signal", "read", "qdisc"}
         for op in listed:
             assert client.refused(op, nonsense=1).startswith(f"{op}: ")
 

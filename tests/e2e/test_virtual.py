@@ -11,12 +11,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import nashbed as nb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED
+from nashbed.controlplane.contract.messages.guest import QdiscState
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_REASON
+from nashbed.controlplane.machine.guest.session import GuestSession
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
@@ -74,7 +77,7 @@ def test_times_are_exact(nashbed: Nashbed) -> None:
 
 
 def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
-    """Of three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
+    """Three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
     scenario = nashbed.scenario(
         "hosts: {ecn: [dctcp, bbr]}\n", duration="4s", warmup="1s", count=3,
         mixes="[{cubic: 1, dctcp: 1, bbr: 1}]",
@@ -109,6 +112,33 @@ def test_hosts_take_time_at_random_and_the_same_again(nashbed: Nashbed) -> None:
     assert min_rtt_us.max() < 24_000 + 40
     answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
     assert answer["ok"] is True
+
+
+@pytest.mark.parametrize("qdisc", ["fq", "fq_codel"])
+def test_a_qdisc_is_before_the_hosts_interfaces_and_fq_paces(
+    nashbed: Nashbed, qdisc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every skb of a BBR flow, of two segments at this rate, waits in fq for its time: TCP's own
+    timer does not pace beside it. fq_codel holds nothing back."""
+    seen: list[QdiscState] = []
+    host_losses = GuestSession.host_losses
+
+    def noted(session: GuestSession) -> dict[str, int]:
+        seen.append(session._guest.qdisc("snd"))
+        return host_losses(session)
+
+    monkeypatch.setattr(GuestSession, "host_losses", noted)
+    scenario = nashbed.scenario(f"hosts: {{qdisc: {qdisc}}}\n", count=1, mixes="[1]")
+    done = nb.run(scenario, "virtual", nashbed.results)
+    record = only_valid(done.path)
+    manifest = json.loads((done.path / "manifest.json").read_text())
+    assert {port["host_qdisc"] for port in manifest["ports"].values()} == {qdisc}
+    assert seen[-1].dropped == 0
+    cards = table(done.path, record["id"], "postcards")
+    assert {state.kind for state in seen} == {qdisc}
+    assert len(cards["kind"]) > 3000
+    paced = seen[-1].throttled / len(cards["kind"])
+    assert 0.4 < paced < 0.6 if qdisc == "fq" else paced == 0
 
 
 def test_another_run_is_equal_and_another_seed_is_not(nashbed: Nashbed) -> None:

@@ -1,4 +1,4 @@
-"""What the real driver does with each table, read in its source; FakeBfRt does likewise.
+"""What the real driver does with each table, read in its source; FakeBfRt does it, too.
 
 The source is p4lang/open-p4studio, pkgsrc/bf-drivers/src at 1f97778f (SDE 9.13.4): bf_rt_* files
 are in a folder each below bf_rt, tm_* in traffic_mgr, pipe_mgr_* in pipe_mgr, bf_pm_* in bf_pm.

@@ -126,7 +126,8 @@ class FakeDataPlane:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
         counts = request.pop("limit_counts", "system")
         discipline = request.pop("discipline", None)
-        schedule, policer = request.pop("schedule", None), request.pop("policer", None)
+        schedule = request.pop("schedule", None)
+        buckets = {key: request.pop(key) for key in ("policer", "shaper") if key in request}
         queues, points = request.pop("queues", None), request.pop("dscp", None)
         default = request.pop("dscp_default", None)
         need((queues is None) == (points is None) == (default is None), "dscp is of queues")
@@ -141,7 +142,7 @@ class FakeDataPlane:
         need(counts in ("system", "queue"), "limit_counts")
         applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
         applied["limit_counts"] = counts
-        applied |= {} if policer is None else {"policer": policer}
+        applied |= buckets
         if schedule is not None:
             need(("states" in schedule) != ("opportunities" in schedule), "schedule")
             times = [state["at_ns"] for state in schedule.get("states", ())]

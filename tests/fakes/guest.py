@@ -10,6 +10,7 @@ file that they are started with, a list of steps (see `FakeProcess`). FAKE_GUEST
 - slow: an answer takes SLOW_S of the clock on the wall, and virtual time moves meanwhile
 - back, early, unknown, odd: wrong answers to `run`
 - deaf: no process obeys SIGTERM
+- pfifo: each interface has another queue than the one that was set
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ GUEST_OPS = {
     "run": {"until_ns"},
     "signal": {"process", "signal"},
     "read": {"side", "path"},
+    "qdisc": {"side"},
 }
+OPTIONAL = {"host": {"qdisc"}}
 NET_DEV = """Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo
     lo:       0       0    0    0    0     0          0         0        0       0    0    0    0
@@ -134,7 +137,8 @@ class FakeGuest:
             request = json.loads(line)
             op = request.pop("op")
             handler: Callable[[dict[str, Any]], dict[str, Any]] = getattr(self, f"do_{op}")
-            need(set(request) == GUEST_OPS.get(op, set()), f"{op}: keys are {sorted(request)}")
+            keys = set(request) - OPTIONAL.get(op, set())
+            need(keys == GUEST_OPS.get(op, set()), f"{op}: keys are {sorted(request)}")
             return {"ok": True, **handler(request)}
         except (RefusedError, ValueError, AttributeError, LookupError) as error:
             return {"ok": False, "error": str(error)}
@@ -170,6 +174,10 @@ class FakeGuest:
         need(side == "snd" or "net.ipv4.tcp_mem" not in sysctls, "tcp_mem: not in this namespace")
         self.hosts[side] = request
         return {}
+
+    def do_qdisc(self, request: dict[str, Any]) -> dict[str, Any]:
+        kind = "pfifo" if FAULT == "pfifo" else self.hosts[request["side"]]["qdisc"]
+        return {"kind": kind, "dropped": {"snd": 3, "rcv": 4}[request["side"]], "throttled": 0}
 
     def do_start(self, request: dict[str, Any]) -> dict[str, Any]:
         self.processes.append(FakeProcess(len(self.processes), request, self.now_ns))

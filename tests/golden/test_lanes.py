@@ -50,6 +50,7 @@ LANES = {
     "changes": ", changes: [{at: 3s, rate: 5mbit, buffer: 4bdp}, {from: 6s, to: 7s, down: true}, "
     "{at: 9s, random_loss: 1%}]",
     "policer": ", policer: {rate: 10mbit, burst: 30kB}",
+    "shaper": ", shaper: {burst: 32kB, peak: 1gbit, mtu: 3kB}",
     "return": ", overhead: 24B, return: {rate: 1mbit, buffer: 50pkt}",
 }
 PATHS = {
@@ -91,7 +92,7 @@ class Recorded(RunningDataPlane):
 
 
 def digests(text: str) -> dict[str, str]:
-    """Of the plan, and of the first trial of each setting what is told and applied."""
+    """Digests of the plan, and of what the first trial of each setting is told and applies."""
     bed = load_testbed(CONFIGS / "testbeds" / "virtual.yaml").model
     scenario = parse_scenario(text, "frozen.yaml").model
     plan = make_plan(scenario, bed, capabilities_of(bed), partial(resolve, bed))

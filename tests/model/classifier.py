@@ -31,7 +31,6 @@ class Sound:
     """A frame with a 5-tuple and lengths that agree.
 
     Attributes:
-        key: Its flow.
         payload_bytes: Layer-4 payload by the headers, so without Ethernet's padding.
     """
 
@@ -70,7 +69,7 @@ def is_later_fragment(frame: bytes) -> bool:
 
 
 def classify_segment(frame: bytes) -> Sound | str:
-    """The same of a frame with an IPv4 header that announces TCP or UDP."""
+    """Classify a frame with an IPv4 header that announces TCP or UDP."""
     proto = frame[23]
     total = number(frame, 16, 2)
     if len(frame) < ETHERNET + IPV4 + MINIMUM[proto] or len(frame) < ETHERNET + total:

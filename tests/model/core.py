@@ -77,6 +77,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_uint64],
     ),
     "config_policer": (None, [c_void_p, c_uint64, c_uint64]),
+    "config_shaper": (None, [c_void_p, c_uint64, c_uint64, c_uint64]),
     "traffic_manager_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "queues_seed": (c_uint64, [c_uint64, c_uint32]),
     "traffic_manager_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
@@ -501,6 +502,11 @@ class Lane(Owned):
     def policer(self, rate_bps: int, burst_bytes: int) -> Lane:
         """A token bucket in front of the queue."""
         self.call("policer", rate_bps, burst_bytes)
+        return self
+
+    def shaper(self, burst_bytes: int, peak_bps: int = 0, mtu_bytes: int = 0) -> Lane:
+        """A token bucket in place of the line."""
+        self.call("shaper", burst_bytes, peak_bps, mtu_bytes)
         return self
 
     def queues(

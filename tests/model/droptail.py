@@ -19,7 +19,6 @@ class Arrival:
     """A packet as it comes to the queue.
 
     Attributes:
-        time_ns: Arrival time.
         size: Ethernet frame bytes without FCS.
     """
 

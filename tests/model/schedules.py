@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain models of a line that changes and of a policer, which the data plane must equal.
+"""Plain models of a line that changes, a policer and a shaper, which the data plane must equal.
 
 Written for being obviously right: time is exact, as fractions, and each opportunity to send is
 walked through as in Mahimahi's link queue.
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, islice
+from math import ceil
 
 NS = 10**9
 State = tuple[int, int, int]
@@ -104,10 +105,47 @@ class Opportunities:
         self._next = next(self._times, None)
 
 
+class Bucket:
+    """Tokens of so many bytes, full at the beginning."""
+
+    def __init__(self, rate_bps: int, full: int) -> None:
+        self._rate = Fraction(rate_bps, 8 * NS)
+        self._full = self._tokens = Fraction(full)
+        self._filled_ns = 0
+
+    def at(self, now_ns: int) -> Fraction:
+        """The tokens that it has at a time."""
+        return min(self._full, self._tokens + (now_ns - self._filled_ns) * self._rate)
+
+    def has_ns(self, now_ns: int, size: int) -> int:
+        """The first nanosecond from a time on at which it has tokens for so many bytes."""
+        return now_ns + max(0, ceil((size - self.at(now_ns)) / self._rate))
+
+    def use(self, now_ns: int, size: int) -> None:
+        """Take tokens out."""
+        self._tokens, self._filled_ns = self.at(now_ns) - size, now_ns
+
+
+class Shaper:
+    """Packets leave one after the other, each when all buckets have tokens for it."""
+
+    def __init__(self, *buckets: Bucket) -> None:
+        self._buckets = buckets
+        self._free_ns = 0
+
+    def depart(self, now_ns: int, bits: int) -> int:
+        """When a packet leaves that comes now."""
+        first_ns = max(now_ns, self._free_ns)
+        self._free_ns = max(bucket.has_ns(first_ns, bits // 8) for bucket in self._buckets)
+        for bucket in self._buckets:
+            bucket.use(self._free_ns, bits // 8)
+        return self._free_ns
+
+
 def through(
-    line: Rates | Opportunities, arrivals: Sequence[tuple[int, int]], limit: int
+    line: Rates | Opportunities | Shaper, arrivals: Sequence[tuple[int, int]], limit: int
 ) -> list[Outcome]:
-    """Arrivals (time, bytes) through a drop-tail queue in front of a line that changes."""
+    """Arrivals (time, bytes) through a drop-tail queue in front of a line or a shaper."""
     inside: list[tuple[int, int]] = []
     outcomes = []
     for now_ns, size in arrivals:
@@ -124,12 +162,11 @@ def through(
 
 def policed(arrivals: Sequence[tuple[int, int]], rate_bps: int, burst_bytes: int) -> list[bool]:
     """Whether each arrival finds tokens in a bucket that is full at the beginning."""
-    tokens, before, passed = Fraction(burst_bytes), 0, []
+    bucket, passed = Bucket(rate_bps, burst_bytes), []
     for now_ns, size in arrivals:
-        tokens = min(Fraction(burst_bytes), tokens + Fraction((now_ns - before) * rate_bps, 8 * NS))
-        before = now_ns
-        passed.append(size <= tokens)
-        tokens -= size if passed[-1] else 0
+        passed.append(size <= bucket.at(now_ns))
+        if passed[-1]:
+            bucket.use(now_ns, size)
     return passed
 
 

@@ -162,7 +162,7 @@ def test_the_generator_is_splitmix64() -> None:
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_packet_is_lost_whose_draw_is_below_the_share(more: int) -> None:
-    """Of a billion numbers as many are below the share as it says; the draw itself is not."""
+    """As many of a billion numbers are below the share as it says; the draw itself is not."""
     drawn = [number % BILLION for number in prng(42, 2)]
     line = DelayLine(2)
     line.configure(0, 0, drawn[0] + more, seed=42)

@@ -135,7 +135,7 @@ def test_the_line_is_never_idle_with_a_packet_in_the_queue(
 def test_the_limit_holds_at_every_arrival(
     name: str, limit: tuple[str, int], counts: str, packets: list[Packet]
 ) -> None:
-    """Of what counts: with "queue", whatever there is but the packet that is being sent."""
+    """What counts with "queue" is all but the packet that is being sent."""
     unit, value = limit
     tm = TrafficManager(1)
     tm.set_up(0, Lane(RATE_BPS, value, unit, counts=counts).discipline(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line that changes and a policer, against plain models: equal to the nanosecond."""
+"""A line that changes, a policer and a shaper against plain models: equal to the nanosecond."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.shared import DROP_REASONS
 from tests.model.core import Lane, Queued, QueueStats, TrafficManager
-from tests.model.schedules import NS, Opportunities, Outcome, Rates, policed, through, times
+from tests.model.schedules import (
+    NS,
+    Bucket,
+    Opportunities,
+    Outcome,
+    Rates,
+    Shaper,
+    policed,
+    through,
+    times,
+)
 
 Arrivals = Sequence[tuple[int, int]]
 
@@ -174,6 +184,58 @@ def test_a_policer_in_front_of_a_queue_that_has_a_limit() -> None:
     assert [DROP_REASONS[each.reason] for each in refused] == ["limit"] * 2 + ["policer"] * 2
     assert [each.queue_bytes for each in refused] == [1000] * 4
     assert tm.stats(0) == QueueStats(1000, 1, 1000, 4)
+
+
+@given(arrivals_, RATES, st.sampled_from([1514, 4000, 10**5]), st.sampled_from([0, 1514, 4000]))
+def test_a_shaper_is_one_token_bucket_or_two(
+    arrivals: Arrivals, rate: int, burst: int, mtu: int
+) -> None:
+    peak = 3 * rate + 1 if mtu else 0
+    config = Lane(rate, 9000).shaper(burst, peak, mtu)
+    buckets = [Bucket(rate, burst), *([Bucket(peak, mtu)] if mtu else [])]
+    assert outcomes(config, arrivals) == through(Shaper(*buckets), arrivals, 9000)
+
+
+def test_a_shaper_by_hand() -> None:
+    """A burst of two packets; a third waits for its 8000 bits, and the bucket fills in a pause."""
+    ms = 10**6
+    config = Lane(10**6, 10**5).shaper(2000)
+    came = [(0, 1000)] * 4 + [(100 * ms, 1000)] * 3
+    left = [each.dequeue_ns // ms for each in run(config, came, t0_ns=None)]
+    assert left == [0, 0, 8, 16, 100, 100, 108]
+
+
+def test_a_peak_rate_spreads_a_burst() -> None:
+    """1000 bytes in 1 ms at 8 Mbit/s, until at 1 Mbit/s the tokens of 3000 bytes are used up."""
+    config = Lane(10**6, 10**5).shaper(3000, 8 * 10**6, 1000)
+    left = [each.dequeue_ns / 10**6 for each in run(config, [(0, 1000)] * 4, t0_ns=None)]
+    assert left == [0, 1, 2, 8]
+
+
+def test_what_waits_for_tokens_counts_and_what_can_have_none_is_dropped() -> None:
+    """The first packet takes all tokens; the second waits in the queue, where no third fits."""
+    tm = TrafficManager(1)
+    assert tm.set_up(0, Lane(10**6, 2000, counts="queue", overhead=24).shaper(1524)) == 0
+    assert tm.enqueue(0, 1, 1500, 0)[0]
+    assert tm.dequeue(0) is not None
+    assert tm.enqueue(0, 2, 1500, 0)[0]
+    assert not tm.enqueue(0, 3, 501, 0)[0]
+    assert tm.enqueue(0, 4, 500, 0)[0]
+    assert tm.dequeue(1524 * 8000 - 1) is None
+    assert tm.dequeue(1524 * 8000) is not None
+    taken, queued = tm.enqueue(0, 5, 1501, 2 * NS)
+    assert (taken, DROP_REASONS[queued.reason]) == (False, "limit")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Lane(10**6, 9000).shaper(2000).states([(5, 10**6, 1)]),
+        Lane(10**6, 9000).shaper(2000, 10**7, 0),
+    ],
+)
+def test_a_shaper_that_cannot_be_is_refused(config: Lane) -> None:
+    assert TrafficManager(1).set_up(0, config) < 0
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def ours(arrivals: list[Arrival], seed: int) -> list[Fate]:
 
 
 def plain(arrivals: list[Arrival], seed: int) -> list[Fate]:
-    """The same line, which asks the plain discipline when it is free; nothing is ever too much."""
+    """A line that asks the plain discipline when it is free; nothing is ever too much."""
     queue, fates = DualPi2(seed), []
     sent, free = None, 0
 

@@ -21,7 +21,6 @@ class Segment:
     """What a frame carries.
 
     Attributes:
-        flow: Its flow.
         seq: TCP sequence number, modulo 2**32.
         payload: Bytes of payload.
         flags: TCP flags.
@@ -39,7 +38,6 @@ class Frame:
 
     Attributes:
         time_ns: Arrival time.
-        lane: Its lane.
         size: Ethernet frame bytes without FCS.
         segment: What it carries.
     """

@@ -29,7 +29,6 @@ class Traffic:
     """What comes.
 
     Attributes:
-        pattern: A name in PATTERNS.
         rate_bps: The line's rate: loads are shares of it.
         seconds: How long.
         flows: How many flows; the flow of a packet is drawn.

@@ -47,7 +47,6 @@ class Means:
     """Two samples' means.
 
     Attributes:
-        ours: The mean of ours.
         theirs: The mean of Linux's.
         error: The standard error of their difference.
     """

@@ -37,6 +37,7 @@ OPERATIONS = {
     "pfifo": "fifo",
     "pie": "pie",
     "red": "red",
+    "tbf": "tbf",
 }
 """A qdisc and the file that it is in."""
 
@@ -108,11 +109,13 @@ class Qdisc:
         name: Such as "codel".
         options: Numbers of attributes and their bytes, in their order.
         is_plain: The options are the value of one attribute, not attributes in it.
+        inner: The qdisc in it; None: its own.
     """
 
     name: str
     options: list[tuple[int, bytes]] = field(default_factory=list)
     is_plain: bool = False
+    inner: Qdisc | None = None
 
     def encoded(self) -> bytes | None:
         """One netlink attribute; None without options."""
@@ -155,6 +158,30 @@ def dualpi2(**options: int) -> Qdisc:
 def fifo(name: str, limit: int) -> Qdisc:
     """Tc's bfifo or pfifo."""
     return Qdisc(name, [(0, struct.pack("=I", limit))], is_plain=True)
+
+
+ETHERNET = 1
+"""TC_LINKLAYER_ETHERNET."""
+
+
+def tbf(
+    rate_bps: int,
+    burst: int,
+    limit: int,
+    peak_bps: int = 0,
+    mtu: int = 0,
+    overhead: int = 0,
+    inner: Qdisc | None = None,
+) -> Qdisc:
+    """Tc's tbf: burst, limit and mtu in bytes; rates are whole bytes a second."""
+    specs = b"".join(
+        struct.pack("=BBHhHI", 0, ETHERNET, overhead, 0, 0, bps // 8)
+        for bps in (rate_bps, peak_bps)
+    )
+    options = [(1, specs + struct.pack("=III", limit, 0, 0)), (6, struct.pack("=I", burst))]
+    if peak_bps:
+        options.append((7, struct.pack("=I", mtu)))
+    return Qdisc("tbf", options, inner=inner)
 
 
 TICKS_IN_US = 1000 / 64
@@ -233,7 +260,6 @@ def run(qdisc: Qdisc, line: Line, arrivals: NDArray[Any], source: LinuxSource) -
 
     Args:
         qdisc: With its options.
-        line: The line.
         arrivals: Shape (n,), dtype ARRIVAL, in the order of their times.
         source: The kernel.
 
@@ -241,13 +267,10 @@ def run(qdisc: Qdisc, line: Line, arrivals: NDArray[Any], source: LinuxSource) -
         OSError: The qdisc refuses its options.
     """
     library = _library(source)
-    operations = ctypes.c_void_p.in_dll(library, f"oracle_{qdisc.name}").value
-    options = qdisc.encoded()
-    buffer = ctypes.create_string_buffer(options) if options is not None else None
-    address = ctypes.addressof(buffer) if buffer is not None else None
+    outer, inner = (_passed(library, each) for each in (qdisc, qdisc.inner))
     setup = _Setup(
-        operations,
-        address,
+        *(outer[0], outer[1] and ctypes.addressof(outer[1])),
+        *(inner[0], inner[1] and ctypes.addressof(inner[1])),
         line.rate_bps,
         line.epoch_ns,
         line.seed,
@@ -280,12 +303,25 @@ def need_source(qdisc: str) -> LinuxSource:
     pytest.skip(f"no source of Linux's {qdisc} was fetched: run `make qdiscs`")
 
 
+def _passed(
+    library: ctypes.CDLL, qdisc: Qdisc | None
+) -> tuple[int | None, ctypes.Array[ctypes.c_char] | None]:
+    """Where a qdisc's operations are, and its options."""
+    if qdisc is None:
+        return None, None
+    operations = ctypes.c_void_p.in_dll(library, f"oracle_{qdisc.name}").value
+    options = qdisc.encoded()
+    return operations, None if options is None else ctypes.create_string_buffer(options)
+
+
 class _Setup(ctypes.Structure):
     """struct setup of run.c."""
 
     _fields_ = (
         ("ops", ctypes.c_void_p),
         ("options", ctypes.c_void_p),
+        ("inner_ops", ctypes.c_void_p),
+        ("inner_options", ctypes.c_void_p),
         ("rate_bps", ctypes.c_uint64),
         ("epoch_ns", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),

@@ -26,6 +26,8 @@ class Ours:
         counts: "system" or "queue".
         name: Such as "codel"; empty: drop-tail.
         params: By their names in C: times in ns, sizes in bytes.
+        shaper: Burst in bytes, peak rate in bit/s (0: none) and mtu in bytes of a token bucket in
+            place of the line.
     """
 
     limit: int
@@ -33,6 +35,7 @@ class Ours:
     counts: str = "queue"
     name: str = ""
     params: Mapping[str, float] = field(default_factory=dict)
+    shaper: tuple[int, int, int] = (0, 0, 0)
 
 
 def play(ours: Ours, line: Line, arrivals: NDArray[Any]) -> NDArray[Any]:
@@ -46,6 +49,7 @@ def play(ours: Ours, line: Line, arrivals: NDArray[Any]) -> NDArray[Any]:
         line.rate_bps,
         ours.limit,
         line.seed,
+        *ours.shaper,
         UNITS.index(ours.unit),
         COUNTS.index(ours.counts),
         line.overhead,
@@ -72,6 +76,7 @@ class _Setup(ctypes.Structure):
         ("rate_bps", ctypes.c_uint64),
         ("limit", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("burst_bytes", "peak_bps", "mtu_bytes")),
         ("unit", ctypes.c_uint32),
         ("counts", ctypes.c_uint32),
         ("overhead_bytes", ctypes.c_uint32),

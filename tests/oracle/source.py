@@ -25,7 +25,7 @@ from nashbed.controlplane.machine.kernels.source import find_source
 RELEASE = "7.3"
 """What is fetched if nothing else is asked for: dualpi2 is in 6.17 and later."""
 
-QDISCS = ("codel", "dualpi2", "fifo", "fq_codel", "pie", "red")
+QDISCS = ("codel", "dualpi2", "fifo", "fq_codel", "pie", "red", "tbf")
 FILES = (
     *(f"net/sched/sch_{name}.c" for name in QDISCS),
     *("include/net/codel.h", "include/net/codel_impl.h", "include/net/codel_qdisc.h"),

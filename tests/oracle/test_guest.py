@@ -35,7 +35,7 @@ SEEDS = range(1, 13)
 
 
 def on_grid(came: NDArray[Any], rate_bps: int) -> NDArray[Any]:
-    """The same, with times that are multiples of the time of a byte."""
+    """Arrivals at times that are multiples of the time of a byte."""
     came["ns"] -= came["ns"] % np.uint64(8 * 10**9 // rate_bps)
     return came
 

@@ -21,7 +21,6 @@ class CableNetwork:
 
     Attributes:
         prefix: What all names of its namespaces begin with.
-        machines: The machines' names.
     """
 
     prefix: str

@@ -19,7 +19,6 @@ def put_kernel(release: str, package: str = "linux-source 1", digest: str = "") 
     """Put a kernel into the cache; returns its folder. All that it does is to say its release.
 
     Args:
-        release: Its release.
         package: Its source.
         digest: That of its recipe; empty: the recipe of this checkout.
     """

@@ -48,7 +48,6 @@ class SourceFile:
         path: From the repository's root.
         run: Lines that were run.
         missed: Lines that were not.
-        functions: Its functions.
     """
 
     path: str
@@ -100,7 +99,6 @@ def listed(title: str, files: Sequence[SourceFile]) -> Iterator[str]:
 
     Args:
         title: What the files are.
-        files: The files.
     """
     lines = sum(len(file.run) + len(file.missed) for file in files)
     run = sum(len(file.run) for file in files)
@@ -125,11 +123,7 @@ def listed(title: str, files: Sequence[SourceFile]) -> Iterator[str]:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers in ascending order, neighbours as a range.
-
-    Args:
-        numbers: The numbers.
-    """
+    """Numbers in ascending order, neighbours as a range."""
     runs = [
         [number for _, number in run]
         for _, run in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0])

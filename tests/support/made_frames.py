@@ -116,7 +116,6 @@ def make(
     """A frame of a flow, or of its way back.
 
     Args:
-        flow: Its flow.
         bytes_: Its length, as far as its headers allow; padded to Ethernet's minimum.
         tags: EtherTypes of its VLAN tags.
         options: IPv4's options, whole words.

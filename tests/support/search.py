@@ -15,7 +15,6 @@ def run_search(
     """Run a search to its end.
 
     Args:
-        search: The search.
         payoffs_of: Payoffs of a state, shape (G, S); None if it cannot be measured.
     """
     while states := search.ask():

@@ -56,7 +56,6 @@ class SharedMemory:
     Attributes:
         rate_bps: The line's rate.
         total: Bytes of the memory.
-        queues: Number of queues.
         threshold: The memory's policy.
         pushes_out: Whether a packet that finds the memory full pushes out the last one of the
             longest queue instead of being refused.

@@ -19,8 +19,6 @@ class Element:
     """An element of a page.
 
     Attributes:
-        tag: Its tag.
-        classes: Its classes.
         around: The elements that it is in, the outermost first.
         text: Its text: one string, with a line break where a block begins or ends.
     """

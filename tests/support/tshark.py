@@ -27,7 +27,6 @@ def tshark(path: Path, fields: list[str], heuristic: str | None, fcs: bool) -> l
 
     Args:
         path: The capture.
-        fields: Names of tshark's fields.
         heuristic: A trailer dissector that is off by default.
         fcs: Whether frames end with an FCS.
     """

@@ -18,7 +18,7 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_copy(whole_run: Path, tmp_path: Path) -> Path:
-    """The same, to be damaged."""
+    """A copy of the run, to be damaged."""
     return Path(shutil.copytree(whole_run, tmp_path / "run"))
 
 

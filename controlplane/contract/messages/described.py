@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from .. import path_changes as paths
 from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
-from ..limit import Limit, Policer, QueuedLine
+from ..limit import Limit, Policer, QueuedLine, Shaper
 from ..link_changes import LineState, Schedule
 from ..model import JsonObject, attributes_of, in_c, limits
 from ..queues import POLICIES, Queue, Static
@@ -34,6 +34,7 @@ LANE: Final[dict[str, type[BaseModel]]] = {
     "line_state": LineState,
     "line_plan": Schedule,
     "policer_config": Policer,
+    "shaper_config": Shaper,
     "path_change": paths.PathState,
     "jitter_settings": paths.JitterSettings,
     "reorder_settings": paths.ReorderSettings,
@@ -136,7 +137,7 @@ def _field(name: str, info: FieldInfo) -> JsonObject:
         made["member"] = member
     if not info.is_required():
         made["optional"] = True
-    if info.default is None and made["kind"] == "object":
+    if info.default is None and made["kind"] in ("object", "number") and made.get("min", 1) > 0:
         made["unless_zero"] = True
     if isinstance(kinds[0], type) and issubclass(kinds[0], Quantity):
         made["name"] += f"_{next(iter(kinds[0].__annotations__))}"

@@ -59,3 +59,17 @@ class FileText(Message):
     """
 
     text: str
+
+
+class QdiscState(Message):
+    """The answer to `qdisc`: what queues before a host's interface.
+
+    Attributes:
+        kind: As tc names it.
+        dropped: Packets that it dropped.
+        throttled: How often fq held back a flow's packet until its time; 0 of another.
+    """
+
+    kind: str
+    dropped: Count
+    throttled: Count

@@ -17,6 +17,7 @@ from ...contract.scenario import Scenario, combinations, varied
 from ...contract.strategy import CcaInFile
 from ...contract.testbed import Testbed
 from ..paths import guest_configuration
+from ..process.flow_programs import require_programs
 from .kernel_support import kernels_own, require_ccas, takes_modules
 from .kinds import CCA, DISCIPLINE, SHIPPED_CCAS, require_runnable, shipped_cca
 from .parameters import require_parameters
@@ -42,7 +43,7 @@ def find_ccas(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> tuple[CFi
         source = _source_of(name, written, own, kernels)
         return None if source is None else CCA.read(source)
 
-    found = _each(scenario.model.ccas, read, f"{scenario.name}: strategies")
+    found = _each(scenario.model.kernel_ccas, read, f"{scenario.name}: strategies")
     return tuple(cca for cca in found if cca is not None)
 
 
@@ -128,12 +129,13 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
 
     Raises:
         ConfigError: One line for each strategy that is unknown or missing, or not for such time.
-        HostError: One line for each thing that this machine lacks to run `ccas`.
+        HostError: One line for each thing that this machine lacks to run them.
     """
     files = {cca.name for cca in ccas}
-    others = [name for name in scenario.model.ccas if name not in files]
+    others = [name for name in scenario.model.kernel_ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
     require_runnable(ccas, testbed.is_virtual)
+    require_programs(scenario.model, scenario.name, is_virtual=testbed.is_virtual)
     require_parameters(scenario.model, ccas)
     if not testbed.is_virtual:
         require_ccas(ccas)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import queue
 import shlex
 import signal
@@ -20,7 +21,13 @@ from typing import TypeVar
 
 from ...contract.errors import NashbedError, TargetError
 from ...contract.messages.dataplane import Done
-from ...contract.messages.guest import FileText, GuestEvent, PassedTime, StartedProcess
+from ...contract.messages.guest import (
+    FileText,
+    GuestEvent,
+    PassedTime,
+    QdiscState,
+    StartedProcess,
+)
 from ...contract.messages.message import Message, read_message
 from ...contract.model import JsonObject
 from ..host.layout import Side
@@ -42,6 +49,7 @@ TakeEvent = Callable[[GuestEvent], None]
 
 KILL_GRACE_S = 1.0
 LAST_WORDS = 20
+LAST_BYTES = 65_536
 ENDED_WITH_GUEST = -signal.SIGKILL
 """Exit code of a process whose guest has ended."""
 
@@ -118,6 +126,7 @@ class GuestConnection:
         addresses: Sequence[str],
         routes: Sequence[str],
         sysctls: Mapping[str, str],
+        qdisc: str = "",
     ) -> None:
         """Bring up a side's interface.
 
@@ -125,6 +134,10 @@ class GuestConnection:
             addresses: Its addresses with the length of their prefixes.
             routes: Networks that are reached through it.
             sysctls: Settings of its namespace, in the order that they are written.
+            qdisc: What queues before it, as tc names it; empty: nothing.
+
+        Raises:
+            TargetError: Something was not done, or another qdisc is there.
         """
         self._ask(
             Done,
@@ -133,7 +146,14 @@ class GuestConnection:
             addresses=list(addresses),
             routes=list(routes),
             sysctls=dict(sysctls),
+            **({"qdisc": qdisc} if qdisc else {}),
         )
+        if qdisc and (found := self.qdisc(side).kind) != qdisc:
+            raise TargetError(f"guest: host: {side} has qdisc {found}, not {qdisc}")
+
+    def qdisc(self, side: Side) -> QdiscState:
+        """What queues before a side's interface, and what it has done; only where one was set."""
+        return self._ask(QdiscState, "qdisc", side=side)
 
     def start(
         self, name: str, side: Side, args: Sequence[str], log: Path, take_event: TakeEvent
@@ -275,7 +295,9 @@ class GuestProcess(ManagedProcess):
     def last_words(self) -> tuple[str, ...]:
         """The last lines of its standard error."""
         try:
-            lines = self._log.read_text(errors="replace").splitlines()
+            with self._log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - LAST_BYTES))
+                lines = log.read().decode(errors="replace").splitlines()
         except OSError:
             return ()
         return tuple(line.strip() for line in lines if line.strip())[-LAST_WORDS:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from ...contract.errors import HostError, PrerequisiteError
 from ...contract.testbed import Testbed
 from ..c_files.crash import crash_place
-from ..kernels.cache import GuestKernel, find_kernel
+from ..kernels.cache import GuestKernel, find_kernel, release_numbers
 from ..paths import FLOWS, GUEST_ADDRESSES, GUEST_INIT, VIRTUAL_LIBRARY, built
 from ..process import command
 from ..process.managed import Process
@@ -32,6 +33,9 @@ one trial is lost with it, and not the run."""
 
 GUEST_MEMORY_BYTES = 300 * 10**6
 """What a guest really uses of its memory, at 1 Gbit/s."""
+CPUINFO = Path("/proc/cpuinfo")
+LAST_PINNED = [6, 12]
+"""The last release that hosts/uml/edits.py has answer in place of the processor."""
 YAMA_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 NOBODY = "3"
 """Yama's scope in which nobody may trace."""
@@ -54,6 +58,7 @@ class GuestSettings:
         memory_bytes: Its memory: whole MiB.
         core: The core that it is pinned to; None: every core.
         modules: What is inserted into it.
+        pinned: Whether its kernel answers in place of the processor what programs ask that.
     """
 
     kernel: GuestKernel
@@ -63,6 +68,7 @@ class GuestSettings:
     memory_bytes: int
     core: int | None
     modules: tuple[Path, ...] = ()
+    pinned: bool = False
 
 
 class KernelProcess(Process):
@@ -97,6 +103,7 @@ def kernel_command(settings: GuestSettings) -> list[str]:
     """
     scratch = settings.scratch
     variables = [f"NASHBED_SEED={settings.seed}", f"TMPDIR={MEMORY_FOLDER}", f"HOME={scratch}"]
+    variables += ["NASHBED_PINNED=1"] if settings.pinned else []
     pinned = [] if settings.core is None else ["taskset", "-c", str(settings.core)]
     return [
         *("env", *variables, "prlimit", "--core=0", "choom", "-n", str(KILLED_FIRST), "--"),
@@ -130,6 +137,25 @@ def require_wrappers() -> None:
     if missing:
         raise PrerequisiteError(
             f"not installed: {', '.join(missing)}; `apt install util-linux coreutils`"
+        )
+
+
+def require_pinning(release: str, cpuinfo: Path = CPUINFO) -> None:
+    """Raise HostError when a guest's programs would see the processor's random numbers and clock.
+
+    Args:
+        release: Of the guest's kernel.
+        cpuinfo: What this machine's kernel says of the processor.
+    """
+    if release_numbers(release)[:2] > LAST_PINNED:
+        raise PrerequisiteError(
+            f"kernel {release}: programs would see the processor's random numbers, and no trial "
+            "would be equal to another; choose 6.12 or an earlier one (virtual.kernel)"
+        )
+    if not re.search(r"(?m)^flags\s*:.* cpuid_fault\b", cpuinfo.read_text(encoding="utf-8")):
+        raise PrerequisiteError(
+            f"{cpuinfo} has no cpuid_fault: on this processor programs see random numbers of its "
+            "own (RDRAND), and no trial would be equal to another; use another machine"
         )
 
 

@@ -6,19 +6,16 @@ system, and so its C library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from ...store.checksums import file_digest
 from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY
-from ..process import command
+from ..process.flow_programs import loaded_by
 
 NATIVE_P4 = VIRTUAL_LIBRARY.parent / "pipeline" / "native" / "bottleneck.so"
 """The P4 program as code for this very processor (`-march=native`)."""
-LOADED = re.compile(r"^\s+(?:\S+ => )?(/\S+) \(0x", re.MULTILINE)
-"""A library in what ldd prints; the kernel's own, which is no file, has no path."""
 COMPUTES = ("libc.", "libm.", "ld-", "librte_")
 """Libraries in which a trial is computed: C's and DPDK's. The others read and write text, or are
 asked for by these and never used."""
@@ -36,11 +33,6 @@ def guest_programs() -> dict[str, str]:
     loaded = [Path(name) for path in programs for name in loaded_by(path)]
     libraries = [path for path in loaded if path.name.startswith(COMPUTES)]
     return {path.name: file_digest(path) for path in dict.fromkeys([*programs, *libraries])}
-
-
-def loaded_by(program: Path) -> list[str]:
-    """Paths of the libraries that a program loads, those of its libraries included."""
-    return LOADED.findall(command.run(["ldd", str(program)]).out)
 
 
 def changed_programs(first: Mapping[str, str], second: Mapping[str, str]) -> str:

@@ -7,7 +7,8 @@ import json
 import logging
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ...contract.errors import HostError, InternalError, TargetError
@@ -42,7 +43,7 @@ from ..process.clock import Clock
 from ..process.command import Completed
 from ..process.managed import ManagedProcess
 from .connection import STANDSTILL_S, GuestClock, GuestConnection, GuestProcess, StandstillTimeout
-from .kernel import GuestSettings, KernelProcess, check_guests
+from .kernel import GuestSettings, KernelProcess, check_guests, require_pinning
 from .memory import peak_memory_bytes
 from .scratch import guests_folder, open_scratch
 
@@ -50,6 +51,10 @@ LOG = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
+QDISC_MODULES = {"fq": "sch_fq", "fq_codel": "sch_fq_codel"}
+"""Modules of the kernel's own that disciplines of the hosts' interfaces are in."""
+NO_ADDRESSES = "disable_ipv6=1"
+"""Of module ipv6: programs make its sockets, and no interface sends anything by itself."""
 LANE = 0
 """The only lane of a guest."""
 MIB = 2**20
@@ -60,6 +65,8 @@ WINDOW_COPIES = 6
 """What is in flight is in the senders' buffers, and what waits for it at the receivers; both with
 the kernel's own overhead."""
 PAGE_BYTES = 4096
+PORT_RANGE = "net.ipv4.ip_local_port_range"
+USUAL_PORTS = "32768 60999"
 HARDWARE_ADDRESS = "02:00:00:00:00:01"
 """Address of both interfaces, so that frames need no ARP."""
 
@@ -93,13 +100,28 @@ class GuestSession(Session):
             ConfigError: A CCA does not compile.
         """
         check_guests(self._testbed)
-        self._modules(find_kernel(self._testbed.virtual.kernel))
+        kernel = find_kernel(self._testbed.virtual.kernel)
+        self._modules(kernel)
+        self._kernels_own(kernel)
         request = self._request
         self._state = open_scratch(guests_folder(), request.run_id, request.folder)
 
     def _modules(self, kernel: GuestKernel) -> list[Path]:
         """The modules of the session's CCAs; building them takes no virtual time."""
         return [module_of(kernel, cca) for cca in self._request.ccas]
+
+    def _kernels_own(self, kernel: GuestKernel) -> dict[Path, str]:
+        """The kernel's own modules that the scenario needs, and their arguments.
+
+        Raises:
+            PrerequisiteError: It cannot do what the scenario needs.
+        """
+        name = QDISC_MODULES.get(self._request.hosts.qdisc or "")
+        modules = {kernel.module(name): ""} if name else {}
+        if self._request.programs:
+            require_pinning(kernel.release)
+            modules[kernel.module("ipv6")] = NO_ADDRESSES
+        return modules
 
     def boot(
         self, config: Path, seed: int, kernel: str, module_parameters: ModuleParameters
@@ -133,11 +155,13 @@ class GuestSession(Session):
             memory_bytes=self._memory_bytes,
             core=self._request.core,
             modules=tuple(self._modules(release)),
+            pinned=self._request.programs,
         )
         arguments = [
             module_arguments(module_parameters.get(cca.name, {})) for cca in self._request.ccas
         ]
-        inserted = dict(zip(settings.modules, arguments, strict=True))
+        inserted = self._kernels_own(release)
+        inserted |= zip(settings.modules, arguments, strict=True)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
             self._connect(self._kernel, control_socket, inserted)
@@ -163,6 +187,7 @@ class GuestSession(Session):
                 [f"{own(LANE, group)}/32" for group in range(self._request.groups)],
                 [str(network)],
                 self._sysctls_of(side),
+                self._request.hosts.qdisc or "",
             )
 
     def _end_guest(self) -> None:
@@ -236,6 +261,11 @@ class GuestSession(Session):
             for name, side in zip(("senders", "receivers"), SIDES, strict=True)
         }
 
+    def qdiscs(self) -> dict[str, str]:
+        """See `Session`; the guest has read each back."""
+        qdisc = self._request.hosts.qdisc
+        return dict.fromkeys(self.ports(), qdisc) if qdisc else {}
+
     def connect_hosts(self) -> None:
         """Every guest has its hosts ready when it is started."""
 
@@ -261,6 +291,23 @@ class GuestSession(Session):
         args = [str(built(PROBE)), "--config", str(config.absolute())]
         return self._start(f"probe ({side})", side, args)
 
+    def start_program(
+        self, name: str, side: Side, args: Sequence[str], output: Path
+    ) -> ManagedProcess:
+        """Start a program that is no part of nashbed on one side."""
+        return GuestProcess(self._guest, name, side, args, output.absolute())
+
+    def read_host(self, side: Side, path: str) -> str:
+        """A file as a side's namespace has it."""
+        return self._guest.read(side, path)
+
+    @contextmanager
+    def only_port(self, side: Side, port: int) -> Iterator[None]:
+        """Have the kernel of a side choose this port for sockets that name none, for a while."""
+        self._guest.configure_host(side, [], [], {PORT_RANGE: f"{port} {port}"})
+        yield
+        self._guest.configure_host(side, [], [], {PORT_RANGE: USUAL_PORTS})
+
     def _start(self, name: str, side: Side, args: list[str]) -> GuestProcess:
         log = self.scratch / f"process-{next(self._log_numbers)}.log"
         return GuestProcess(self._guest, name, side, args, log)
@@ -272,7 +319,7 @@ class GuestSession(Session):
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the guest's interfaces and its kernel's receive path so far.
 
-        Its interfaces have no queue (nashbed_kern.c), so there is none that drops.
+        Unless the scenario asks for one, its interfaces have no queue that could drop.
         """
         read = self._guest.read
         losses = softnet_losses(read("snd", str(SOFTNET)))
@@ -280,6 +327,8 @@ class GuestSession(Session):
             interface = INTERFACES[side]
             counts = interface_losses(read(side, "/proc/net/dev"), interface)
             losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
+            if self._request.hosts.qdisc:
+                losses[f"{interface}_qdisc_dropped"] = self._guest.qdisc(side).dropped
             losses |= lost(side, self._protocol_counters(side))
         return losses
 

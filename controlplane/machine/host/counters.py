@@ -40,6 +40,7 @@ LOSSES = {
         "ListenDrops",  # a connection that was asked for
     ),
     "Ip": ("InHdrErrors", "InDiscards", "OutDiscards"),
+    "Udp": ("RcvbufErrors",),  # a datagram for which its socket's buffer had no room
     "Tcp": ("InErrs",),  # a wrong checksum or header; less the SYNs that came again, see `lost`
 }
 """A packet or more was lost each time. Not among them are frames that were for nobody here
@@ -133,7 +134,6 @@ def interface_losses(text: str, interface: str) -> dict[str, int]:
 
     Args:
         text: /proc/net/dev.
-        interface: Its name.
     """
     lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
     columns = lines[interface].split()

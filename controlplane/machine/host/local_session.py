@@ -55,6 +55,7 @@ class LocalSession(Session):
             request.run_id, request.testbed, cores, request.lanes, request.groups
         )
         self._sysctls = host_sysctls(request.window_bytes, request.hosts)
+        self._qdisc = request.hosts.qdisc
         self._registered: RegisteredCcas | None = None
         self._state: StateFile | None = None
         self._processes: list[ManagedProcess] = []
@@ -79,6 +80,8 @@ class LocalSession(Session):
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
         preflight.check_before_cleanup(self._testbed)
+        if self._qdisc is not None:
+            preflight.require_qdisc(self._qdisc)
         with admission(STATE_DIR):
             runs.remove_dead_runs()
             preflight.require_huge_pages(self._testbed)
@@ -161,7 +164,7 @@ class LocalSession(Session):
     def connect_hosts(self) -> None:
         """Finish the hosts' interfaces once the data plane is up."""
         namespaces.adopt_taps(self.layout)
-        namespaces.configure(self.layout, self._sysctls)
+        namespaces.configure(self.layout, self._sysctls, self._qdisc or "")
 
     def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
         """Start a flow generator in a side's namespace, off the packet loops' cores."""
@@ -244,6 +247,15 @@ class LocalSession(Session):
             PORTS[side.side]: as_set(side.namespace, side.interface)
             for side in self.layout.sides
             if side.is_nic
+        }
+
+    def qdiscs(self) -> dict[str, str]:
+        """See `Session`."""
+        if self._qdisc is None:
+            return {}
+        return {
+            PORTS[side.side]: namespaces.root_qdisc(side.namespace, side.interface)
+            for side in self.layout.sides
         }
 
     def host_strain(self) -> StrainCounts:

@@ -98,15 +98,21 @@ def _wait_for(namespace: str, interface: str) -> None:
     )
 
 
-def configure(layout: Layout, sysctls: dict[str, str]) -> None:
-    """Give the hosts' interfaces addresses, neighbours and settings."""
+def configure(layout: Layout, sysctls: dict[str, str], qdisc: str = "") -> None:
+    """Give the hosts' interfaces addresses, neighbours and settings.
+
+    Args:
+        qdisc: What queues before each, as tc names it; empty: a FIFO before those that need one.
+    """
     for namespace in layout.hosts.values():
         _sysctl(namespace, sysctls)
     for side in layout.sides:
         _offloads_off(side.namespace, side.interface)
         link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(side.mtu)]
         command.run([*link, *(["address", side.mac] if side.mac else [])])
-        if side.peer:
+        if qdisc:
+            _set_qdisc(side.namespace, side.interface, qdisc)
+        elif side.peer:
             _hold_back(side.namespace, side.interface)
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
         _steer(side.namespace, side.interface, layout.receive_cores(side))
@@ -189,8 +195,17 @@ def _hold_back(namespace: str, interface: str) -> None:
     Without one the kernel drops them, and TCP takes a burst of its own for congestion. The queue
     is empty otherwise: the ring holds 256 packets that wait for the processor.
     """
-    queue = ["root", "pfifo", "limit", str(HELD_PACKETS)]
-    command.run(["tc", "-n", namespace, "qdisc", "replace", "dev", interface, *queue])
+    _set_qdisc(namespace, interface, "pfifo", "limit", str(HELD_PACKETS))
+
+
+def _set_qdisc(namespace: str, interface: str, *words: str) -> None:
+    command.run(["tc", "-n", namespace, "qdisc", "replace", "dev", interface, "root", *words])
+
+
+def root_qdisc(namespace: str, interface: str) -> str:
+    """The kind of queue discipline that an interface has."""
+    listed = command.run(["tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface]).out
+    return str(next(each["kind"] for each in json.loads(listed) if each.get("root")))
 
 
 def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:

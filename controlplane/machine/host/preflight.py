@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...contract.c_files import CFile
 from ...contract.errors import HostError, PrerequisiteError
+from ...contract.scenario_keys import Qdisc
 from ...contract.testbed import Testbed
 from ..c_files.kernel_support import require_free_names
 from ..c_files.objects import ebpf_object
 from ..paths import CCA_LOADER, DATAPLANE, FLOWS, built
 from . import runs
 
+SYMBOLS = Path("/proc/kallsyms")
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
@@ -69,6 +74,26 @@ def require_capture() -> None:
         raise PrerequisiteError(
             "telemetry.capture needs tcpdump, which is not installed; `make setup`"
         )
+
+
+def require_qdisc(kind: Qdisc, symbols: Path = SYMBOLS, modules: Path | None = None) -> None:
+    """Raise PrerequisiteError when this machine's kernel has no such queue discipline.
+
+    Args:
+        symbols: The kernel's symbols, those of loaded modules among them.
+        modules: The list of the modules that it can load; None: the running kernel's own.
+    """
+    modules = modules or Path("/lib/modules", platform.release(), "modules.dep")
+    signs = ((symbols, f" {kind}_enqueue\\b"), (modules, f"/sch_{kind}\\.ko"))
+    for path, sign in signs:
+        with contextlib.suppress(OSError):
+            if re.search(sign, path.read_text(encoding="utf-8")):
+                return
+    raise PrerequisiteError(
+        f"hosts.qdisc: this machine's kernel {platform.release()} has no {kind} "
+        f"(CONFIG_NET_SCH_{kind.upper()}); leave hosts.qdisc out, or run it with "
+        "`--testbed virtual`"
+    )
 
 
 def require_switch(testbed: Testbed) -> None:

@@ -6,10 +6,12 @@ import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.c_files import CFile
+from ...contract.errors import TargetError
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.scenario_keys import Hosts
@@ -76,6 +78,24 @@ class Session(ABC):
     def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe on one side."""
 
+    def start_program(
+        self, name: str, side: Side, args: Sequence[str], output: Path
+    ) -> ManagedProcess:
+        """Start a program that is no part of nashbed on one side.
+
+        Args:
+            output: Where its standard error goes.
+        """
+        raise TargetError(f"{name}: programs run in virtual time only")
+
+    def read_host(self, side: Side, path: str) -> str:
+        """A file as a side's namespace has it."""
+        raise TargetError(f"{path}: programs run in virtual time only")
+
+    def only_port(self, side: Side, port: int) -> AbstractContextManager[None]:
+        """Have the kernel of a side choose this port for sockets that name none, for a while."""
+        raise TargetError(f"port {port}: programs run in virtual time only")
+
     @abstractmethod
     def run_beside_senders(
         self, args: Sequence[str], text: str | None, timeout_s: float
@@ -104,6 +124,10 @@ class Session(ABC):
 
     def nics(self) -> dict[str, HostNic]:
         """The hosts' NICs as they are set, by the port at the other end of their cable."""
+        return {}
+
+    def qdiscs(self) -> dict[str, str]:
+        """Queue disciplines of the hosts' interfaces that a scenario asked for, by port."""
         return {}
 
     @abstractmethod
@@ -152,6 +176,8 @@ class SessionRequest:
         hosts: What the hosts' kernels are told besides.
         ccas: CCAs that the hosts' kernel does not have of its own.
         disciplines: Queue disciplines of the user's own.
+        programs: Whether programs of others run in guests: what the processor would tell them, its
+            random numbers and its clock, is then the guest's, and sockets of IPv6 can be made.
     """
 
     run_id: str
@@ -164,6 +190,7 @@ class SessionRequest:
     hosts: Hosts = NO_WISHES
     ccas: tuple[CFile, ...] = ()
     disciplines: tuple[CFile, ...] = ()
+    programs: bool = False
 
 
 MakeSession = Callable[[SessionRequest], Session]

@@ -66,8 +66,9 @@ PATTERNS = (
     *("include/**/*.h", "include/config/auto.conf", "include/config/kernel.release"),
     "include/generated/rustc_cfg",  # asked for since 6.13, with Rust or without
     *("scripts/*", "scripts/basic/fixdep", "scripts/mod/modpost"),
+    *("net/**/*.ko", "drivers/net/*.ko"),
 )
-"""Every header that a module may include, and what kbuild reads and runs for a module."""
+"""The kernel's modules, every header that others may include, and what kbuild reads and runs."""
 
 _DEVICES = (
     *("drm", "dt-bindings", "media", "pcmcia", "rdma", "scsi", "soc", "sound", "target", "ufs"),

@@ -36,6 +36,7 @@ RECIPE = (
     "nashbed_flows.h",
     "nashbed_kern.c",
     "nashbed_user.c",
+    "nashbed_user.h",
     "nashbed_virtual.h",
 )
 """The files of hosts/uml that a kernel is made with."""
@@ -76,6 +77,20 @@ class GuestKernel:
     def tree(self) -> Path:
         """What modules for it are built with."""
         return self.folder / TREE
+
+    def module(self, name: str) -> Path:
+        """A module of the kernel's own, which only some trials need.
+
+        Args:
+            name: As `modinfo` has it, such as "sch_fq".
+
+        Raises:
+            PrerequisiteError: It is not beside the kernel.
+        """
+        found = next(self.tree.glob(f"*/**/{name}.ko"), None)
+        if found is None:
+            raise PrerequisiteError(f"{self.tree}: no module {name}.ko; {_remedy(self)}")
+        return found
 
 
 class KernelRecord(BaseModel):

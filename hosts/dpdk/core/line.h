@@ -25,7 +25,9 @@ line_describe(const struct lane_config *config, struct aqm_line *line)
 {
 	line->rate_bps = config->rate_bps;
 	line->overhead_bytes = config->overhead_bytes;
-	line->counts_sent = config->limit_counts == LIMIT_COUNTS_SYSTEM;
+	/* Of a packet that a shaper lets go, all bits leave at once. */
+	line->counts_sent =
+		config->limit_counts == LIMIT_COUNTS_SYSTEM || config->shaper.burst_bytes > 0;
 	line_limit(config, config->limit.value, line);
 }
 

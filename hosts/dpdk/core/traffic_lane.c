@@ -115,7 +115,7 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 	struct line_schedule *schedule;
 	int error;
 
-	if (!line_valid(config) || !policer_valid(&config->policer))
+	if (!line_valid(config) || !policer_valid(&config->policer) || !shaper_valid(config))
 		return -EINVAL;
 	if (queue_bytes(lane) > 0 || lane->dropped.count > 0)
 		return -EBUSY;
@@ -130,17 +130,30 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 	lane->limit = config->limit.value;
 	if (config->discipline.ops == NULL)
 		lane->config.discipline.ops = &droptail_ops;
-	policer_init(&lane->policer, &config->policer);
+	lane->is_constant = lane->schedule == NULL && !shaper_is_asked(config);
+	token_bucket_init(&lane->policer, config->policer.rate_bps, config->policer.burst_bytes);
+	shaper_init(&lane->shaper, config);
 	line_describe(config, &lane->line);
 	return begin_state(lane);
+}
+
+/* Not inlined, so that a line of one rate pays nothing for it. */
+static __attribute__((noinline)) struct exact_time
+other_departure(struct traffic_lane *lane, struct exact_time from, uint32_t bytes)
+{
+	if (lane->schedule != NULL)
+		return line_schedule_departure(lane->schedule, from,
+					       line_bits(&lane->config, bytes));
+	bytes += lane->config.overhead_bytes;
+	return (struct exact_time){.ns = shaper_departure(&lane->shaper, from.ns, bytes)};
 }
 
 static struct exact_time
 departure(struct traffic_lane *lane, struct exact_time from, uint32_t bytes)
 {
-	if (lane->schedule == NULL)
+	if (lane->is_constant)
 		return line_departure(&lane->config, from, bytes);
-	return line_schedule_departure(lane->schedule, from, line_bits(&lane->config, bytes));
+	return other_departure(lane, from, bytes);
 }
 
 /* When the line, which is idle, may begin with what comes now. */
@@ -228,6 +241,19 @@ can_hold(const struct traffic_lane *lane, uint64_t units)
 	return used + units <= lane->limit || discipline->keeps_limit;
 }
 
+/* Whether a shaper lets packets of such lengths pass at all. */
+static bool
+can_leave(const struct traffic_lane *lane, const struct queue_packet *packets, uint32_t n)
+{
+	if (lane->is_constant || lane->schedule != NULL)
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (!shaper_holds(&lane->shaper,
+				  (uint64_t)packets[i].bytes + lane->config.overhead_bytes))
+			return false;
+	return true;
+}
+
 static void
 make_room(struct traffic_lane *lane, uint64_t now_ns)
 {
@@ -290,7 +316,7 @@ traffic_lane_enqueue(struct traffic_lane *lane, struct queue_packet *packets, ui
 	follow_limit(lane, now_ns);
 	for (uint32_t i = 0; i < n; i++)
 		units += line_units(&lane->config, packets[i].bytes);
-	if (lane->state == NULL || !can_hold(lane, units) ||
+	if (lane->state == NULL || !can_hold(lane, units) || !can_leave(lane, packets, n) ||
 	    fifo_reserve(&lane->dropped, (uint32_t)lane->line.packets + n) < 0)
 		return refuse_all(lane, packets, n, DROP_LIMIT, now_ns);
 	if (n == 1)
@@ -332,6 +358,12 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 	if (config->policer.rate_bps > 0)
 		describe_add(&line, "policer %" PRIu64 " bit/s, burst %" PRIu64 " bytes; ",
 			     config->policer.rate_bps, config->policer.burst_bytes);
+	if (shaper_is_asked(config))
+		describe_add(&line, "shaper, burst %" PRIu64 " bytes; ",
+			     config->shaper.burst_bytes);
+	if (config->shaper.peak_bps > 0)
+		describe_add(&line, "peak %" PRIu64 " bit/s, mtu %" PRIu64 " bytes; ",
+			     config->shaper.peak_bps, config->shaper.mtu_bytes);
 	describe_name(&line, config->discipline.ops);
 	describe_add(&line,
 		     ", %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* One lane's bottleneck: a line, the queue before it, which a discipline (aqm.h) decides on, and
- * maybe a policer before that. Time is an argument: nothing here reads a clock.
+/* One lane's bottleneck: a line, or a token-bucket shaper in its place, the queue before it, which a
+ * discipline (aqm.h) decides on, and maybe a policer before that. Time is an argument: nothing here
+ * reads a clock.
  *
  * A packet's sojourn time is from its arrival until its last bit has been serialised:
  *   departure = max(arrival, previous departure) + (bytes + overhead) * 8 / rate
- * known before it is polled for, so that a late poll delays the frame but never changes the rate.
+ * known before it is polled for, so that a late poll delays the frame but never changes the rate; of
+ * a shaper, shaper.h says when.
  * Fractions of a nanosecond are carried.
  */
 #ifndef NASHBED_TRAFFIC_LANE_H
@@ -14,6 +16,7 @@
 #include "lane_config.h"
 #include "line_schedule.h"
 #include "policer.h"
+#include "shaper.h"
 
 struct traffic_lane {
 	struct aqm_line line; /* which leads back to this, for `drop` */
@@ -27,8 +30,10 @@ struct traffic_lane {
 	struct fifo dropped;	/* of struct queue_packet: taken, dropped, not yet told */
 	uint64_t peak_bytes;
 	uint64_t dropped_packets;
+	bool is_constant;		/* a line of one rate: neither a schedule nor a shaper */
 	struct line_schedule *schedule; /* NULL: the line does not change */
-	struct policer policer;
+	struct token_bucket policer;
+	struct shaper shaper;
 	struct lane_config config;
 };
 

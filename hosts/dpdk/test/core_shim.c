@@ -314,6 +314,15 @@ shim_config_policer(struct lane_config *config, uint64_t rate_bps, uint64_t burs
 	config->policer = (struct policer_config){.rate_bps = rate_bps, .burst_bytes = burst_bytes};
 }
 
+/* A peak of 0: there is none. */
+void
+shim_config_shaper(struct lane_config *config, uint64_t burst_bytes, uint64_t peak_bps,
+		   uint64_t mtu_bytes)
+{
+	config->shaper = (struct shaper_config){
+		.burst_bytes = burst_bytes, .peak_bps = peak_bps, .mtu_bytes = mtu_bytes};
+}
+
 void
 shim_traffic_manager_begin(struct traffic_manager *tm, uint32_t lane, uint64_t t0_ns)
 {

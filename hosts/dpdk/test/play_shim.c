@@ -29,6 +29,7 @@ struct setup {
 	uint64_t rate_bps;
 	uint64_t limit;
 	uint64_t seed;
+	uint64_t burst_bytes, peak_bps, mtu_bytes; /* of a shaper; 0: there is none */
 	uint32_t unit, counts, overhead_bytes, n_params;
 	const char *name; /* NULL: drop-tail */
 	const char *const *params;
@@ -105,6 +106,7 @@ shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
 		.limit = {.unit = (enum unit)setup->unit, .value = setup->limit},
 		.limit_counts = (enum limit_counts)setup->counts,
 		.overhead_bytes = setup->overhead_bytes,
+		.shaper = {setup->burst_bytes, setup->peak_bps, setup->mtu_bytes},
 		.discipline.seed = setup->seed,
 	};
 	struct play play = {.outcomes = outcomes};

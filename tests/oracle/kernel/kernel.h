@@ -368,7 +368,9 @@ struct netlink_ext_ack {
 
 enum {
 	NLA_U8,
-	NLA_U32
+	NLA_U32,
+	NLA_U64,
+	NLA_BINARY
 };
 #define NLA_POLICY_MIN(t, least)                                                                   \
 	{                                                                                          \
@@ -398,6 +400,7 @@ enum {
 #define nla_len(attribute) ((int)(attribute)->nla_len - NLA_HDRLEN)
 #define nla_attr_size(bytes) (NLA_HDRLEN + (bytes))
 #define nla_get_u32(attribute) (*(u32 *)nla_data(attribute))
+#define nla_get_u64(attribute) (*(u64 *)nla_data(attribute))
 #define nla_get_u8(attribute) (*(u8 *)nla_data(attribute))
 #define nla_get_u32_default(attribute, usual) ((attribute) ? nla_get_u32(attribute) : (usual))
 #define nla_get_bitfield32(attribute) (*(struct nla_bitfield32 *)nla_data(attribute))
@@ -438,6 +441,7 @@ struct tcmsg {
 #define nla_nest_cancel(skb, nest) ((void)(nest))
 #define nla_put(skb, type, bytes, data) ((void)(data), 0)
 #define nla_put_u32(skb, type, value) ((void)(value), 0)
+#define nla_put_u64_64bit(skb, type, value, padding) ((void)(value), 0)
 #define nla_put_u8(skb, type, value) ((void)(value), 0)
 #define nla_put_bitfield32(skb, type, value, selector) ((void)(value), 0)
 #define gnet_stats_copy_app(dump, data, bytes) ((void)(data), 0)
@@ -482,6 +486,7 @@ struct net_device {
 };
 
 struct Qdisc_ops {
+	struct Qdisc_ops *next;
 	const char *id;
 	const struct Qdisc_class_ops *cl_ops;
 	int priv_size;
@@ -554,6 +559,7 @@ extern struct Qdisc_ops pfifo_qdisc_ops, bfifo_qdisc_ops;
 struct Qdisc *qdisc_create_dflt(void *queue, const struct Qdisc_ops *ops, u32 parent,
 				struct netlink_ext_ack *extack);
 void qdisc_put(struct Qdisc *sch);
+void oracle_reduce_backlog(struct Qdisc *sch, u32 packets, u32 bytes);
 int fifo_set_limit(struct Qdisc *q, unsigned int limit);
 struct Qdisc *fifo_create_dflt(struct Qdisc *sch, struct Qdisc_ops *ops, unsigned int limit,
 			       struct netlink_ext_ack *extack);
@@ -576,7 +582,6 @@ struct Qdisc *fifo_create_dflt(struct Qdisc *sch, struct Qdisc_ops *ops, unsigne
 #define qdisc_hash_add(sch, invisible) ((void)(sch))
 #define qdisc_purge_queue(sch) ((void)(sch))
 #define qdisc_reset(sch) ((void)(sch))
-#define qdisc_replace(sch, child, place) (*(place) = (child))
 #define qdisc_offload_graft_helper(device, sch, child, old, type, options, extack) ((void)(options))
 #define qdisc_offload_dump_helper(sch, type, options) ((void)(options), 0)
 #define tc_can_offload(device) false
@@ -585,7 +590,8 @@ struct Qdisc *fifo_create_dflt(struct Qdisc *sch, struct Qdisc_ops *ops, unsigne
 #define tcf_block_put(block) ((void)(block))
 #define tcf_classify(...) (res.classid = 0, -1) /* its arguments vary */
 #define tcf_classify_qdisc(skb, filter, result, compatible) ((result)->classid = 0, -1)
-#define qdisc_tree_reduce_backlog(sch, packets, bytes) ((void)(packets), (void)(bytes))
+#define qdisc_tree_reduce_backlog(sch, packets, bytes)                                             \
+	oracle_reduce_backlog(sch, (u32)(packets), (u32)(bytes))
 #define qdisc_skb_cb(skb) ((struct qdisc_skb_cb *)(skb)->cb)
 #define qdisc_cb_private_validate(skb, bytes)                                                      \
 	((void)sizeof(char[sizeof(((struct qdisc_skb_cb *)0)->data) >= (bytes) ? 1 : -1]))
@@ -679,7 +685,6 @@ __qdisc_queue_drop_head(struct Qdisc *sch, struct qdisc_skb_head *queue, struct 
 	__qdisc_drop(skb, to_free);
 }
 
-#define qdisc_dequeue_peeked(sch) ((sch)->dequeue(sch))
 #define qdisc_enqueue(skb, sch, to_free) ((sch)->enqueue(skb, sch, to_free))
 
 static inline struct sk_buff *
@@ -688,12 +693,43 @@ qdisc_peek_head(struct Qdisc *sch)
 	return sch->q.head;
 }
 
-/* Only a parent peeks, and the qdisc under test has none. */
+/* What a parent has looked at has been taken out of a queue, of which it is a part until it is asked
+ * for.
+ */
 static inline struct sk_buff *
 qdisc_peek_dequeued(struct Qdisc *sch)
 {
+	if (sch->gso_skb.first == NULL) {
+		sch->gso_skb.first = sch->dequeue(sch);
+		if (sch->gso_skb.first != NULL) {
+			qdisc_qlen_inc(sch);
+			qdisc_qstats_backlog_inc(sch, sch->gso_skb.first);
+		}
+	}
+	return sch->gso_skb.first;
+}
+
+static inline struct sk_buff *
+qdisc_dequeue_peeked(struct Qdisc *sch)
+{
+	struct sk_buff *skb = sch->gso_skb.first;
+
+	if (skb == NULL)
+		return sch->dequeue(sch);
+	sch->gso_skb.first = NULL;
+	qdisc_qlen_dec(sch);
+	qdisc_qstats_backlog_dec(sch, skb);
+	return skb;
+}
+
+static inline struct Qdisc *
+qdisc_replace(struct Qdisc *sch, struct Qdisc *child, struct Qdisc **place)
+{
+	struct Qdisc *old = *place;
+
 	(void)sch;
-	abort();
+	*place = child;
+	return old;
 }
 
 static inline struct sk_buff *
@@ -734,8 +770,15 @@ enum {
 	TC_FIFO_STATS
 };
 enum {
+	TC_TBF_REPLACE,
+	TC_TBF_DESTROY,
+	TC_TBF_STATS,
+	TC_TBF_GRAFT
+};
+enum {
 	TC_SETUP_QDISC_RED,
-	TC_SETUP_QDISC_FIFO
+	TC_SETUP_QDISC_FIFO,
+	TC_SETUP_QDISC_TBF
 };
 
 struct tc_red_qopt_offload {
@@ -762,6 +805,72 @@ struct tc_fifo_qopt_offload {
 		void *bstats, *qstats;
 	} stats;
 };
+
+/* A rate as a product and a shift of a length, which make the time that it takes in ns. */
+struct psched_ratecfg {
+	u64 rate_bytes_ps;
+	u32 mult;
+	u16 overhead, mpu;
+	u8 linklayer, shift;
+};
+
+struct tc_tbf_qopt_offload {
+	int command;
+	u32 handle, parent;
+	union {
+		struct {
+			struct psched_ratecfg rate;
+			u32 max_size;
+			void *qstats;
+		} replace_params;
+		struct {
+			void *bstats, *qstats;
+		} stats;
+		u32 child_handle;
+	};
+};
+
+/* As many bits of the product as 32 hold. */
+static inline void
+psched_ratecfg_precompute(struct psched_ratecfg *r, const struct tc_ratespec *asked, u64 rate64)
+{
+	*r = (struct psched_ratecfg){
+		.rate_bytes_ps = max(asked->rate, rate64),
+		.mult = 1,
+		.overhead = asked->overhead,
+		.mpu = asked->mpu,
+		.linklayer = asked->linklayer,
+	};
+	if (r->rate_bytes_ps == 0)
+		return;
+	for (u64 ns = NSEC_PER_SEC;; ns <<= 1, r->shift++) {
+		r->mult = (u32)(ns / r->rate_bytes_ps);
+		if ((r->mult | ns >> 32) & UINT32_C(1) << 31)
+			return;
+	}
+}
+
+static inline u64
+psched_l2t_ns(const struct psched_ratecfg *r, unsigned int length)
+{
+	return (u64)max(length + r->overhead, (unsigned int)r->mpu) * r->mult >> r->shift;
+}
+
+#define psched_ratecfg_getrate(spec, r) ((spec)->rate = (u32)(r)->rate_bytes_ps)
+#define qdisc_get_rtab(rate, table, extack) NULL
+#define qdisc_put_rtab(table) ((void)(table))
+#define pr_warn_ratelimited(...)
+
+/* A timer that asks the qdisc for a packet again. */
+struct qdisc_watchdog {
+	struct hrtimer timer;
+};
+
+enum hrtimer_restart oracle_watch(struct hrtimer *timer);
+
+#define qdisc_watchdog_init(watchdog, sch) ((watchdog)->timer.function = oracle_watch)
+#define qdisc_watchdog_schedule_ns(watchdog, at) oracle_set_hrtimer(&(watchdog)->timer, at)
+#define qdisc_watchdog_cancel(watchdog) oracle_forget_timer(&(watchdog)->timer)
 
 /* Scheduling time: 64 ns */
 typedef u64 psched_time_t;

@@ -28,7 +28,9 @@ struct outcome {
 
 struct setup {
 	const struct Qdisc_ops *ops;
-	struct nlattr *options; /* may be NULL */
+	struct nlattr *options;		   /* may be NULL */
+	const struct Qdisc_ops *inner_ops; /* of a qdisc in the other; NULL: its own */
+	struct nlattr *inner_options;	   /* may be NULL */
 	u64 rate_bps;
 	u64 epoch_ns; /* the kernel's clock at the caller's 0 */
 	u64 seed;
@@ -224,6 +226,39 @@ send_next(void)
 	run.free_part = parts % run.setup->rate_bps;
 }
 
+enum hrtimer_restart
+oracle_watch(struct hrtimer *timer)
+{
+	(void)timer;
+	if (run.sending == NULL)
+		send_next();
+	return HRTIMER_NORESTART;
+}
+
+/* Whether the qdisc waits for a time to be asked. */
+static bool
+is_watched(void)
+{
+	for (int i = 0; i < TIMERS; i++) {
+		const struct pending *each = &run.timers[i];
+
+		if (each->timer != NULL && each->is_hrtimer &&
+		    ((const struct hrtimer *)each->timer)->function == oracle_watch)
+			return true;
+	}
+	return false;
+}
+
+/* A qdisc in another one has dropped what that one counts. */
+void
+oracle_reduce_backlog(struct Qdisc *sch, u32 packets, u32 bytes)
+{
+	if (sch == run.root)
+		return;
+	run.root->q.qlen -= packets;
+	run.root->qstats.backlog -= bytes;
+}
+
 static void
 end_of_packet(struct outcome *outcomes, const struct sk_buff *packets)
 {
@@ -285,6 +320,23 @@ finish(struct outcome *outcome, const struct sk_buff *skb)
 		outcome->departure_ns = outcome->decided_ns;
 }
 
+static int
+init(const struct setup *setup)
+{
+	int error;
+
+	run.root = qdisc_create_dflt(NULL, setup->ops, 0, NULL);
+	error = setup->ops->init(run.root, setup->options, NULL);
+	if (error == 0 && setup->inner_ops != NULL) {
+		struct Qdisc *inner = qdisc_create_dflt(NULL, setup->inner_ops, 0, NULL), *old;
+
+		error = setup->inner_ops->init(inner, setup->inner_options, NULL);
+		setup->ops->cl_ops->graft(run.root, 1, inner, &old, NULL);
+		qdisc_put(old);
+	}
+	return error;
+}
+
 /* Arrivals in the order of their times; 0, or what the qdisc said to its options. Everything that
  * waits at the end is sent.
  */
@@ -301,14 +353,13 @@ oracle_run(const struct setup *setup, const struct arrival *arrivals, size_t n,
 	run.random = setup->seed;
 	oracle_device = (struct net_device){.mtu = setup->mtu, .tx_queue_len = 1000};
 	noop_qdisc.ops = setup->ops;
-	run.root = qdisc_create_dflt(NULL, setup->ops, 0, NULL);
-	error = setup->ops->init(run.root, setup->options, NULL);
+	error = init(setup);
 	for (size_t i = 0; i < n && error == 0; i++) {
 		until(arrivals[i].ns + setup->epoch_ns, outcomes, packets);
 		arrive(&packets[i], &arrivals[i]);
 	}
-	while (error == 0 && run.sending != NULL)
-		until(run.free_ns, outcomes, packets);
+	while (error == 0 && (run.sending != NULL || is_watched()))
+		until(run.sending != NULL ? run.free_ns : next_timer().at_ns, outcomes, packets);
 	for (size_t i = 0; i < n && error == 0; i++)
 		finish(&outcomes[i], &packets[i]);
 	*draws = run.draws;

@@ -16,6 +16,7 @@ from nashbed.controlplane.contract.trial import (
     GroupMix,
     Setting,
     Steadiness,
+    TrialDigests,
     TrialRecord,
     scenario_at,
 )
@@ -82,6 +83,7 @@ def _trial(
     mixed = "_".join("x".join(str(g.counts[s]) for s in scenario.strategies[1:]) for g in mix)
     end_ns = scenario.longest.ns
     record = TrialRecord.model_construct(
+        digests=TrialDigests(tables={}, captures={}, facts={}, trial="d" * 64),
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
         attempt=0, valid=True, applied=Applied.model_construct(rate_bps=setting.rate_bps),
         duration_ns=end_ns, window_ns=(scenario.warmup.ns, end_ns),

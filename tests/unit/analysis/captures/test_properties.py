@@ -100,7 +100,7 @@ def captures(draw: st.DrawFn) -> tuple[bytes, str, list[tuple[int, int, int]]]:
 
 
 def pcap(packets: list[made.Packet], unit: str, link: int, snap: int, rng: random.Random) -> bytes:
-    """Of some packets only `snap` bytes or more are kept; some have more than on the wire."""
+    """A capture that keeps `snap` bytes or more of some packets, or more than were on the wire."""
     magic = 0xA1B2C3D4 if unit == "us" else 0xA1B23C4D
     order = rng.choice("<>")
     parts = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 262144, link)]

@@ -55,7 +55,7 @@ def test_states(strategy: str, told: dict[str, float], expected: str) -> None:
 
 
 def epochs(strategy: str, *samples: tuple[int, int, int]) -> list[int]:
-    """Of one flow's samples: window, threshold, TCP's state."""
+    """Epochs of one flow's samples: window, threshold, TCP's state."""
     window, threshold, ca = np.array(samples).T
     table = {"flow": np.zeros(len(window), int), "cwnd_pkts": window, "ssthresh_pkts": threshold,
              "ca_state": ca}  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.by_kernel import (
     equilibria_by_kernel_plot,
     throughput_by_kernel_plot,
@@ -139,7 +138,7 @@ def test_no_throughput_of_one_mix_or_of_three_strategies(raw: dict[str, Any]) ->
 def test_runs_of_several_kernels_get_both() -> None:
     measures = by_buffer()
     equilibria = equilibria_of_measures(measures)
-    every = sketches(measures, equilibria, RunCorrelation(measures, (), None))
+    every = sketches(measures, equilibria)
     both = [sketch for sketch in every if sketch.kind.endswith("_by_kernel")]
     assert {sketch.name: sketch.title for sketch in both if sketch.draw()} == {
         "equilibria_by_kernel-100mbit-40ms": "Equilibrium by buffer and kernel, 100 Mbit/s, 40 ms",

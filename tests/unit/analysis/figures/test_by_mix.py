@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.by_mix import (
     delay_by_mix_plot,
     panel_by_mix_plot,
@@ -278,7 +277,7 @@ def test_other_runs_have_none() -> None:
 
 def test_it_is_in_the_catalogue() -> None:
     measures = made(FIVE, settles)
-    every = sketches(measures, equilibria_of_measures(measures), RunCorrelation(measures, (), None))
+    every = sketches(measures, equilibria_of_measures(measures))
     (sketch,) = (each for each in every if each.kind == "panel_by_mix")
     assert sketch.name == "panel_by_mix-100mbit-40ms"
     assert sketch.draw() is not None

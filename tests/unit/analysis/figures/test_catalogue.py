@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.catalogue import draw_all, sketches
 from nashbed.analysis.figures.setting_figures import references
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -38,8 +37,7 @@ def test_references_that_belong_to_a_setting() -> None:
 @pytest.mark.slow
 def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
     measures = made(SIX, settles_at_five)
-    correlation = RunCorrelation(measures, (), None)
-    wanted = list(sketches(measures, equilibria_of_measures(measures), correlation))
+    wanted = list(sketches(measures, equilibria_of_measures(measures)))
     told: list[tuple[str, int, int]] = []
     drawn = draw_all(wanted, tmp_path, ("svg",), lambda *step: told.append(step))
     assert told == [("figures", number, len(wanted)) for number in range(len(wanted))]
@@ -57,7 +55,7 @@ def test_a_queue_that_models_do_not_describe_is_named(discipline: str) -> None:
     """No model's curve is drawn, and the caption says why."""
     bottleneck = {"rate": "100mbit", "buffer": "2bdp", "discipline": discipline}
     measures = made({**SIX, "bottleneck": bottleneck}, settles_at_five)
-    every = sketches(measures, equilibria_of_measures(measures), RunCorrelation(measures, (), None))
+    every = sketches(measures, equilibria_of_measures(measures))
     (sketch,) = (each for each in every if each.kind == "throughput_by_mix")
     why = "No model is drawn: its queue is CoDel, and models know drop-tail."
     assert (why in sketch.caption) is (discipline == "codel")

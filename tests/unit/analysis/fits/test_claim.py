@@ -81,7 +81,7 @@ def test_a_deep_buffer_has_not_settled(published: MeasuredMixes) -> None:
 
 
 def claimed(published: MeasuredMixes, every: int) -> Claim:
-    """Of some mixes, with an error of 2 points each."""
+    """A claim of some mixes, with an error of 2 points each."""
     mixes = published.mixes[::every]
     off = np.full(len(mixes), 0.02)
     games = [Unsettled(game.buffer_bdp, 0.01) for game in published.games]

@@ -21,7 +21,7 @@ from nashbed.analysis.fits.crossing_trials import (
 
 @pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.long)])
 def draws(request: pytest.FixtureRequest) -> int:
-    """Of each setting."""
+    """Draws of each setting."""
     return request.param
 
 

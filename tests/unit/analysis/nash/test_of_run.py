@@ -59,7 +59,7 @@ IPERF3: dict[str, Any] = {**TEN, "duration": "120s", "start": "iperf3"}
 
 
 def unsettled_at(measures: RunMeasures, *places: int) -> RunMeasures:
-    """The same, but trials with so many BBR flows had not settled."""
+    """The run, but trials with so many BBR flows had not settled."""
 
     def moving(trial: TrialMeasures) -> TrialMeasures:
         if trial.state[0][1] not in places:
@@ -125,7 +125,7 @@ SETTLES: dict[str, Any] = {**TEN, "duration": {"until": "settled"}, "start": "to
 
 
 def ended_with(measures: RunMeasures, bbr: tuple[float, float]) -> RunMeasures:
-    """The same, but BBR's mean in each repetition's trials is this, of a thousand bytes."""
+    """The run, but BBR's mean in each repetition's trials is this, of a thousand bytes."""
 
     def known(trial: TrialMeasures) -> TrialMeasures:
         record = trial.trial.record

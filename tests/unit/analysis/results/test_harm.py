@@ -155,9 +155,11 @@ def test_whether_it_is_fair_and_would_be_adopted() -> None:
 def test_a_report_of_harm_answers_first() -> None:
     screen = first_screen(RunSummary(measured(factors=(1.0, 1.0, 1.0)), [], [], []))
     assert screen["question"] == "Is it fair to what is deployed, and would it be adopted?"
-    assert [answer["text"].partition(": ")[2][:20] for answer in screen["answers"]] == [
-        "bbr is not fair, as ", "a cubic flow that sw",
-    ]  # fmt: skip
+    fair, adopted = (answer["text"] for answer in screen["answers"])
+    assert fair == "With a buffer of 2 BDP, bbr is not fair, as it does more harm."
+    assert adopted.startswith(
+        "With a buffer of 2 BDP, a cubic flow that switches to bbr gets 10.0 "
+    )
     assert screen["answers"][1]["sure"] == "It would not switch."
 
 

@@ -44,8 +44,8 @@ NEEDS_LARGE = {
 NEEDS_VIRTUAL = {
     f"scenarios/kernels/{form}.yaml"
     for form in ("deep-panel", "deep-panel-short", "experiment1", "experiment1-short")
-}
-"""What sweeps the hosts' kernel, which a testbed of this machine's own kernel cannot."""
+} | {f"scenarios/blind/{path.name}" for path in (CONFIGS / "scenarios" / "blind").glob("*.yaml")}
+"""What names the hosts' kernels, which a testbed of this machine's own kernel cannot have."""
 
 
 def name(path: Path) -> str:
@@ -116,13 +116,14 @@ def test_every_scenario_has_its_ccas(path: Path) -> None:
     scenario = loaded(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
-    known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files}
+    known = {"cubic", "bbr", "reno", "dctcp", *SHIPPED_CCAS, *files, *scenario.model.programs}
     assert set(scenario.model.strategies) <= known
 
 
 # None is the reproduction of a figure: a first run, data that models are held against, and what
 # queues, paths that change and other traffic do.
-NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "harm", "bbr-draft"}
+NO_FIGURES = {"scenarios", "measured", "queues", "paths", "traffic", "media", "harm", "bbr-draft",
+              "programs"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_schemas_are_fresh(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_described(kind: str) -> None:
     schema = json.loads(render(KINDS[kind]))
-    models = {kind: schema, **schema["$defs"]}
+    models = {kind: schema, **schema.get("$defs", {})}
     keys = {
         (model, key): value.get("description", "")
         for model, said in models.items()

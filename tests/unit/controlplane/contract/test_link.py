@@ -7,8 +7,15 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.link import Departures, Link, packed, unpacked
-from tests.model.schedules import Opportunities, Rates, times
+from nashbed.controlplane.contract.link import (
+    Departures,
+    Link,
+    ShapedDepartures,
+    TokenBucket,
+    packed,
+    unpacked,
+)
+from tests.model.schedules import Bucket, Opportunities, Rates, Shaper, times
 
 MS = 10**6
 GAPS = st.lists(st.sampled_from([0, 1, 999, 54_321, 3 * MS]), min_size=1, max_size=30)
@@ -35,6 +42,15 @@ def test_departures_by_opportunities(gaps: list[int], steps: list[int], repeats:
     plain = Opportunities(0, at, 8 * 1514, period, 10**7)
     for now in times(gaps):
         assert link.leave(now, 8 * 800) == plain.depart(now, 8 * 800)
+
+
+@given(GAPS, RATES, st.sampled_from([1514, 5000, 10**5]), st.sampled_from([1514, 4000]))
+def test_departures_from_a_shaper(gaps: list[int], rate: int, burst: int, mtu: int) -> None:
+    peak = 3 * rate + 1
+    shaper = ShapedDepartures(TokenBucket(rate, burst), TokenBucket(peak, mtu))
+    plain = Shaper(Bucket(rate, burst), Bucket(peak, mtu))
+    for now in times(gaps):
+        assert shaper.leave(now, 8 * 1514) == plain.depart(now, 8 * 1514)
 
 
 def test_a_packet_on_its_way_at_t0() -> None:

@@ -52,6 +52,16 @@ def test_an_outage_that_comes_again_does_so_until_the_end() -> None:
     assert states == [(1.5, 0), (2, 100), (3.5, 0), (4, 100), (5.5, 0), (6, 100)]
 
 
+def test_a_shaper_is_told_and_applied_in_base_units() -> None:
+    told = {"burst_bytes": 32_000, "peak_bps": 10**9, "mtu_bytes": 1514}
+    (setting,) = scenario_settings(scenario("shaper: {burst: 32kB, peak: 1gbit, mtu: 1514B}"))
+    assert setting.told()["shaper"] == setting.applied().model_dump()["shaper"] == told
+    (setting,) = scenario_settings(scenario("shaper: {burst: 32kB}, limit_counts: queue"))
+    assert setting.told()["shaper"] == {"burst_bytes": 32_000}
+    assert setting.counts_sent
+    assert not setting.is_plain
+
+
 def test_a_policer_alone_schedules_nothing() -> None:
     (setting,) = scenario_settings(scenario("policer: {rate: 50mbit, burst: 200kB}"))
     assert not setting.is_scheduled
@@ -109,6 +119,19 @@ def change(*items: str) -> str:
             "policer.rate_bps: unknown key; did you mean 'rate'?",
         ),
         ("policer: {rate: 0mbit, burst: 1MB}", "", "policer.rate: must be more than 0"),
+        ("shaper: {burst: 1kB}", "", "shaper.burst: 1kB is out of range; write 1514B (one"),
+        ("shaper: {burst: 1MB, peak: 1gbit}", "", "shaper: peak and mtu go together"),
+        ("shaper: {burst: 1MB, peak: 1gbit, mtu: 2MB}", "", "shaper.mtu: 2MB is out of range"),
+        (
+            "shaper: {burst: 1MB, peak: 100mbit, mtu: 2kB}",
+            "",
+            "shaper.peak: 100mbit must be more than the rate, 100mbit",
+        ),
+        (
+            f"shaper: {{burst: 1MB}}, {change('at: 1s, rate: 1mbit')}",
+            "",
+            "shaper: its tokens come at one rate",
+        ),
     ],
 )
 def test_mistakes_are_one_line(link: str, more: str, problem: str) -> None:

@@ -23,6 +23,7 @@ ASKED = Lane.model_validate(
             "dscp": ((46, 0),),
         },
         "policer": {"rate_bps": 10**6, "burst_bytes": 9000},
+        "shaper": {"burst_bytes": 9000, "peak_bps": 10**8, "mtu_bytes": 1514},
     }
 )
 OURS = "use a testbed of target dpdk or virtual"
@@ -42,7 +43,7 @@ def test_all_that_there_is_of_a_lane() -> None:
         "queues": 8,
         "scheduler": ("drr", "strict_priority"),
         "memory": ("complete_sharing", "complete_partitioning", "static", "dynamic_threshold"),
-        **dict.fromkeys(("dscp", "changes", "trace", "policer", "back", "file"), True),
+        **dict.fromkeys(("dscp", "changes", "trace", "policer", "shaper", "back", "file"), True),
     } == EVERY_LANE
     assert set(can("bmv2").lane) <= set(EVERY_LANE)
 
@@ -52,6 +53,7 @@ def test_each_field_that_asks_for_more_says_it_in_its_words() -> None:
     assert list(dict.fromkeys(said)) == [
         "target bmv2 cannot limit in packets",
         f"target bmv2 has no policer (bottleneck.policer); {OURS}",
+        f"target bmv2 has no token-bucket shaper (bottleneck.shaper); {OURS}",
         "the limit of target bmv2 counts the system, not the queue (bottleneck.limit_counts); "
         f"leave it out, or {OURS}",
         f"target bmv2 admits frames, not trains (bottleneck.arrive_as); {OURS}",

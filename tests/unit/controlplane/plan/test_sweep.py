@@ -223,6 +223,8 @@ def test_any_key_of_the_bottleneck_is_swept() -> None:
     assert (one, both) == ([0, 20_000], [20_000, 20_000])
     policed = settings_of("policer: {rate: 50mbit, burst: 9kB}", "policer.burst: [30kB, 1MB]")
     assert [each.policer and each.policer.burst.bytes for each in policed] == [30_000, 10**6]
+    shaped = settings_of("shaper: {burst: 9kB}", "shaper: [{burst: 30kB}, {burst: 1MB}]")
+    assert [each.shaper and each.shaper.burst.bytes for each in shaped] == [30_000, 10**6]
     slow, slower = settings_of("return: {rate: 1mbit, buffer: 9pkt}", "return.rate: [2mbit, 1mbit]")
     assert (slow.back, slower.back) == tuple(
         QueuedLine(rate_bps=bps, limit=Limit(unit="packets", value=9)) for bps in (2 * 10**6, 10**6)
@@ -270,7 +272,7 @@ def test_what_is_swept_of_changes_reaches_the_paths(testbed: Testbed) -> None:
 
 
 def test_any_key_of_the_paths_is_swept(testbed: Testbed) -> None:
-    """Of every group, or of one; the trial's own path has it, and the setting its range of RTTs."""
+    """Keys of every group, or of one: the trial has it, and the setting its range of RTTs."""
     group = "  - {name: other, count: 1, base_rtt: 20ms, return: {delay: 4ms}}"
     text = SCENARIO.replace("strategies:", f"{group}\nstrategies:")
     swept = (

@@ -85,7 +85,7 @@ def test_flows_that_never_ran_leave_an_empty_window() -> None:
 
 
 def test_the_queue_is_not_rebuilt_where_packets_overtake_others(testbed: Testbed) -> None:
-    """Of a flow queue, and of what nobody knows; CoDel's is first in, first out."""
+    """A flow queue's, and one that nobody knows; CoDel's is first in, first out."""
     scenario, can = scenario_with("small", "usual"), dpdk_capabilities(testbed.dataplane)
     (trial, *_) = plan_of(scenario, testbed).trials
     attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.setting.limit

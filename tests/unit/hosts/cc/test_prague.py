@@ -65,7 +65,7 @@ def test_slow_start_doubles_the_window_each_round_trip() -> None:
 
 
 def test_paces_at_the_window_in_a_round_trip() -> None:
-    """Of its own, which has a fraction: the socket's goes down to it by one at a time."""
+    """Its own window has a fraction: the socket's goes down to it by one at a time."""
     for sample in (one for one in record()[2000:] if one.mode == AVOIDANCE):
         in_round_trip = sample.pacing_bps / 8 * sample.srtt_us / 1e6 / 1500
         assert in_round_trip == pytest.approx(sample.cwnd - 0.5, abs=0.6)

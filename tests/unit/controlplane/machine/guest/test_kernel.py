@@ -52,6 +52,17 @@ def test_no_ptrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         guest_kernel.require_tracing(tmp_path / "none")
 
 
+def test_a_processor_and_a_kernel_that_cannot_be_pinned(tmp_path: Path) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("flags\t\t: fpu rdrand cpuid_fault ssbd\n")
+    guest_kernel.require_pinning("6.12.117", cpuinfo)
+    with pytest.raises(HostError, match=r"^kernel 7\.3\.4: .* choose 6\.12 or an earlier one"):
+        guest_kernel.require_pinning("7.3.4", cpuinfo)
+    cpuinfo.write_text("flags\t\t: fpu rdrand ssbd\nbugs\t: cpuid_fault\n")
+    with pytest.raises(HostError, match=r"cpuinfo has no cpuid_fault: .*RDRAND"):
+        guest_kernel.require_pinning("6.1.192", cpuinfo)
+
+
 def test_virtual_time_needs_neither_root_nor_huge_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.machine.guest import programs as module
-from nashbed.controlplane.machine.guest.programs import changed_programs, guest_programs, loaded_by
+from nashbed.controlplane.machine.guest.programs import changed_programs, guest_programs
+from nashbed.controlplane.machine.process import command
 from nashbed.controlplane.machine.process.command import Completed
+from nashbed.controlplane.machine.process.flow_programs import loaded_by
 
 LDD = """\
 	linux-vdso.so.1 (0x00007fa06ddc5000)
@@ -44,7 +46,7 @@ def test_programs_and_the_libraries_they_compute_in(
     for missing in ("GUEST_INIT", "VIRTUAL_LIBRARY", "NATIVE_P4"):
         monkeypatch.setattr(module, missing, tmp_path / missing)
     done = Completed(("ldd",), 0, LDD.format(folder=tmp_path), "")
-    monkeypatch.setattr(module.command, "run", lambda args: done)
+    monkeypatch.setattr(command, "run", lambda args: done)
     assert guest_programs() == {
         "nashbed-flows": digest("nashbed-flows"),
         "librte_eal.so.23": digest("librte_eal.so.23"),

@@ -109,6 +109,41 @@ def test_a_guest_has_the_socket_buffers_of_the_scenario(make_session: MakeSessio
         assert host["sysctls"]["net.ipv4.tcp_rmem"] == "4096 131072 8000000"  # type: ignore[index]
 
 
+def test_a_qdisc_of_the_scenario_is_inserted_set_read_back_and_counted(
+    make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "sch_fq.ko"
+    module.touch()
+    monkeypatch.setattr(GuestKernel, "module", lambda kernel, name: tmp_path / f"{name}.ko")
+    session = make_session(hosts=Hosts(qdisc="fq"))
+    guests.boot(session)
+    assert says_hello(session)["modules"] == [str(module)]
+    assert {side: host["qdisc"] for side, host in hosts_of(session).items()} == {
+        "snd": "fq", "rcv": "fq",
+    }  # fmt: skip
+    assert session.qdiscs() == {"senders": "fq", "receivers": "fq"}
+    losses = session.host_losses()
+    assert (losses["nb0_qdisc_dropped"], losses["nb1_qdisc_dropped"]) == (3, 4)
+    monkeypatch.setenv("FAKE_GUEST", "pfifo")
+    with pytest.raises(TargetError, match=r"^guest: host: snd has qdisc pfifo, not fq$"):
+        guests.boot(session, 2)
+
+
+def test_programs_of_others_are_pinned_and_make_sockets_of_ipv6(
+    make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "ipv6.ko"
+    module.touch()
+    monkeypatch.setattr(GuestKernel, "module", lambda kernel, name: tmp_path / f"{name}.ko")
+    asked: list[str] = []
+    monkeypatch.setattr(session_module, "require_pinning", asked.append)
+    session = make_session(programs=True)
+    kernel = guests.boot(session)
+    assert says_hello(session)["modules"] == [f"{module} disable_ipv6=1"]
+    assert b"NASHBED_PINNED=1" in Path(f"/proc/{kernel.pid}/environ").read_bytes().split(b"\0")
+    assert len(asked) == 2
+
+
 def test_each_boot_is_another_guest(session: GuestSession) -> None:
     first = session._kernel
     assert first is not None
@@ -219,6 +254,9 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     command = kernel_command(GuestSettings(kernel, 2**64 - 1, config, scratch, 2**30, None))
     assert command[:4] == ["env", f"NASHBED_SEED={2**64 - 1}", "TMPDIR=/dev/shm", "HOME=/s"]
     assert "taskset" not in command
+    assert "NASHBED_PINNED=1" not in command
+    pinned = GuestSettings(kernel, 1, config, scratch, 2**30, None, pinned=True)
+    assert "NASHBED_PINNED=1" in kernel_command(pinned)[: command.index("--")]
     assert command[command.index(str(kernel.binary)) + 1] == "mem=1024M"
     assert command[-1].endswith("/nashbed-virtual.so:/s/guest.json")
 

@@ -105,6 +105,21 @@ def test_on_which_cores_each_loops_sides_receive(
     assert [layout.receive_cores(side) for side in layout.receivers] == receivers
 
 
+def test_a_qdisc_is_looked_for_among_symbols_and_modules(tmp_path: Path) -> None:
+    symbols, modules = tmp_path / "kallsyms", tmp_path / "modules.dep"
+    symbols.write_text("0000000000000000 t fq_codel_enqueue\n")
+    modules.write_text("kernel/net/sched/sch_fq_pie.ko.xz: \n")
+    preflight.require_qdisc("fq_codel", symbols, modules)
+    with pytest.raises(
+        HostError, match=r"^hosts\.qdisc: this machine's kernel .* has no fq \(CONF"
+    ):
+        preflight.require_qdisc("fq", symbols, modules)
+    modules.write_text("kernel/net/sched/sch_fq.ko.xz: \n")
+    preflight.require_qdisc("fq", symbols, modules)
+    with pytest.raises(HostError, match="has no pfifo_fast"):
+        preflight.require_qdisc("pfifo_fast", tmp_path / "none", tmp_path / "none")
+
+
 @pytest.mark.parametrize(
     ("loops", "loop", "service", "problem"),
     [

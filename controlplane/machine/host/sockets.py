@@ -1,0 +1,34 @@
+"""The sockets of a namespace, as /proc/net/tcp, udp, tcp6 and udp6 list them."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address
+
+ANY = "0.0.0.0"  # noqa: S104 - nothing is bound here
+"""A socket that takes what comes to any address."""
+IPV4_BYTES = 4
+HEADING = "local_address"
+
+
+def local_ends(text: str) -> list[tuple[str, int]]:
+    """Local address and port of each socket.
+
+    Args:
+        text: The files; they have addresses in words as a little-endian machine stores them, in
+            hexadecimal. Of IPv6 an IPv4 address that is mapped is that, and `::` is ANY.
+    """
+    ends = []
+    for line in text.splitlines():
+        address, _, port = line.split()[1].partition(":")
+        if address == HEADING:
+            continue
+        ends.append((_address(bytes.fromhex(address)), int(port, 16)))
+    return ends
+
+
+def _address(stored: bytes) -> str:
+    words = b"".join(stored[at : at + 4][::-1] for at in range(0, len(stored), 4))
+    if len(words) == IPV4_BYTES:
+        return str(IPv4Address(words))
+    address = IPv6Address(words)
+    return ANY if address.is_unspecified else str(address.ipv4_mapped or address)

@@ -1,0 +1,105 @@
+"""Programs that are strategies, as this machine has them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...contract.errors import ConfigError, HostError, PrerequisiteError
+from ...contract.program import FlowProgram
+from ...contract.scenario import Scenario
+from ...store.checksums import file_digest
+from . import command
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+"""Where they are looked for, whatever the user's own PATH is."""
+LOADED = re.compile(r"^\s+(?:\S+ => )?(/\S+) \(0x", re.MULTILINE)
+"""A library in what ldd prints; the kernel's own, which is no file, has no path."""
+ELF = b"\x7fELF"
+
+
+def which(program: str) -> Path:
+    """The path of a program that is a strategy; raises PrerequisiteError where there is none."""
+    found = shutil.which(program, path=PATH)
+    if found is None:
+        raise PrerequisiteError(f"{program}: not found in {PATH}; install it")
+    return Path(found)
+
+
+def require_programs(scenario: Scenario, where: str, *, is_virtual: bool) -> None:
+    """Refuse strategies that are programs which cannot run here.
+
+    Args:
+        where: The scenario's file, for messages.
+
+    Raises:
+        ConfigError: Trials are in real time, or something else of the scenario is in the way.
+        PrerequisiteError: A program is missing; one line for each.
+    """
+    if not scenario.programs:
+        return
+    if not is_virtual:
+        raise ConfigError(f"{where}: strategies: programs run in virtual time (testbed virtual)")
+    if scenario.telemetry.postcards != "all":
+        raise ConfigError(f"{where}: telemetry.postcards: write all, which programs need")
+    problems = []
+    for strategy, program in _programs(scenario):
+        for word in (program.server[0], program.client[0]):
+            try:
+                which(word)
+            except PrerequisiteError as error:
+                problems.append(f"{where}: strategies: {strategy}: {error.message}")
+    if problems:
+        raise PrerequisiteError("\n".join(dict.fromkeys(problems)))
+
+
+def strategy_programs(scenario: Scenario) -> dict[str, str]:
+    """Programs that are strategies, with the libraries that they load: file's name -> SHA-256."""
+    paths = [path for _, program in _programs(scenario) for path in _files_of(program)]
+    return {path.name: file_digest(path) for path in dict.fromkeys(paths)}
+
+
+def versions(scenario: Scenario) -> dict[str, str]:
+    """What each strategy that is a program says of its version; empty text: nothing."""
+    return {strategy: _version(program) for strategy, program in _programs(scenario)}
+
+
+def _programs(scenario: Scenario) -> Iterator[tuple[str, FlowProgram]]:
+    for name, strategy in scenario.programs.items():
+        if strategy.program is not None:
+            yield name, strategy.program
+
+
+def _files_of(program: FlowProgram) -> Iterator[Path]:
+    """The programs of both commands, files that they name, and the libraries that they load."""
+    for first, *rest in (program.server, program.client):
+        path = which(first)
+        yield path
+        yield from (Path(word) for word in rest if word.startswith("/") and Path(word).is_file())
+        with path.open("rb") as stream:
+            if stream.read(len(ELF)) == ELF:
+                yield from map(Path, _loaded_by(path))
+
+
+def _loaded_by(program: Path) -> list[str]:
+    try:
+        return loaded_by(program)
+    except HostError:  # it is linked statically
+        return []
+
+
+def _version(program: FlowProgram) -> str:
+    if not program.version:
+        return ""
+    try:
+        said = command.run([str(which(program.version[0])), *program.version[1:]]).out
+    except HostError:
+        return ""
+    return " ".join(said.split("\n", 1)[0].split())
+
+
+def loaded_by(program: Path) -> list[str]:
+    """Paths of the libraries that a program loads, those of its libraries included."""
+    return LOADED.findall(command.run(["ldd", str(program)]).out)

@@ -1,0 +1,102 @@
+"""Programs as strategies in whole trials, in virtual time: what they get, and what may go wrong."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nashbed.controlplane.contract.errors import EXIT_HOST
+from tests.e2e.conftest import ROOT, Nashbed, digests, only_valid, records
+from tests.e2e.test_virtual import table
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
+
+FLOW = ROOT / "tests" / "fakes" / "flow_program.py"
+PROGRAM = """\
+title: Datagrams at 4 Mbit/s
+transport: udp
+sender: client
+server: [/usr/bin/python3, {flow}, server, "{{address}}", "{{port}}", {server}]
+client: [/usr/bin/python3, {flow}, client, "{{address}}", "{{port}}", {client}]
+"""
+TEXT = """\
+name: e2e-program
+title: A program beside the kernel's CUBIC
+bottleneck: {{rate: 20mbit, buffer: 1bdp}}
+flows: [{{name: main, count: {count}, base_rtt: 40ms}}]
+strategies: [cubic, {{program: {program}}}]
+duration: {duration}
+warmup: 1s
+trials: 1
+max_attempts: 1
+sweep: {{mixes: [1]}}
+"""
+
+
+def scenario(tool: Nashbed, program: str, count: int = 2, duration: str = "3s") -> Path:
+    path = tool.folder / "scenario.yaml"
+    path.write_text(TEXT.format(program=program, count=count, duration=duration))
+    return path
+
+
+def own(tool: Nashbed, server: str = "fine", client: str = "fine") -> Path:
+    """A scenario with the tiny program, which fails as it is told."""
+    described = PROGRAM.format(flow=FLOW, server=server, client=client)
+    (tool.folder / "tiny.yaml").write_text(described)
+    return scenario(tool, "tiny.yaml")
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    path = f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin"
+    return pytest.mark.skipif(
+        shutil.which(program, path=path) is None, reason=f"{program} is not installed"
+    )
+
+
+def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> None:
+    run_dir = nashbed.run(own(nashbed), "virtual")
+    record = only_valid(run_dir)
+    flows = table(run_dir, record["id"], "flows")
+    program = int(np.flatnonzero(flows["cc"] == "tiny")[0])
+    # 1,000 bytes every 2 ms, and the clock is read before each sleep; whatever is dropped is not
+    # sent again.
+    assert 0.95 < flows["bytes_sent"][program] / (1000 * 3 * 500) <= 1
+    left = table(run_dir, record["id"], "postcards")
+    mine = (left["flow"] == program) & (left["kind"] == 0)
+    assert flows["sink_bytes"][program] == left["payload_bytes"][mine].sum()
+    read = table(run_dir, record["id"], "goodput")
+    assert read["bytes"][read["flow"] == program].sum() == flows["sink_bytes"][program]
+    assert (np.diff(read["t_ns"].astype(np.int64)) >= 0).all()
+    assert not (run_dir / "trials" / record["id"] / "programs").exists()
+    assert digests(nashbed.run(own(nashbed), "virtual")) == digests(run_dir)
+
+
+@pytest.mark.parametrize(
+    ("server", "client", "said"),
+    [
+        ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
+        ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
+        ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
+        ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
+        ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
+        ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
+    ],
+)
+def test_a_program_that_fails_costs_an_attempt_and_says_why(
+    nashbed: Nashbed, server: str, client: str, said: str
+) -> None:
+    words = nashbed.run_words(own(nashbed, server, client), "virtual")
+    error = nashbed.call(*words, code=EXIT_HOST)
+    assert said in error
+    assert "Traceback" not in error
+
+
+def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) -> None:
+    run_dir = nashbed.run(own(nashbed, client="silent"), "virtual")
+    [record] = records(run_dir).values()
+    assert record["invalid_reasons"] == [
+        "flows_overlapped: flow 1 (tiny) sent nothing at the beginning, and had nothing to send"
+    ]
