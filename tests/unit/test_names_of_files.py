@@ -49,6 +49,7 @@ FOREIGN = {
     "bf_pipe_mgr_mirror_buffer.c", "bf_pm_intf.c", "pipe_mgr_mirror_buffer.c",
     "pipe_mgr_tof2_pktgen.c", "pipe_mgr_tof_pktgen.c", "tm_api_pool.c", "tm_api_ppg.c",
     "tm_api_queue.c", "tm_api_read.c", "tm_api_sch.c", "tm_queue.c", "tm_sch.c",
+    "fs/aio.c", "io_uring.c", "kernel/process.c", "sch_blackhole.c", "syscalls_64.c",
     "net/tcp.h", "tcp_bbr.c", "tcp_cubic.c", "tcp_mine.c", "tcp_prague.c", "tcp_rate.c",
     "time-internal.h", "time.c", "um_arch.c", "util.c", "vmlinux.h",
 }  # fmt: skip

@@ -47,14 +47,14 @@ def test_the_flow_table_has_their_acknowledgements(attempt: Attempt) -> None:
 
 def test_each_generator_has_the_flows_of_its_direction(attempt: Attempt) -> None:
     numbers = {
-        role: [flow["flow"] for flow in generator_config(role, attempt)["flows"]]
+        role: [flow.flow for flow in generator_config(role, attempt).flows]
         for role in attempt.roles
     }
     assert numbers == {
         "sink": [0, 1, 2], "sender": [0, 1, 2], "reverse_sink": [3, 4], "reverse_sender": [3, 4],
     }  # fmt: skip
     config = generator_config("reverse_sender", attempt)
-    assert (config["role"], config["out"]) == ("sender", "/nowhere/reverse")
+    assert (config.role, config.out) == ("sender", "/nowhere/reverse")
 
 
 def test_without_them_there_are_two_generators(testbed: Testbed) -> None:
@@ -63,7 +63,7 @@ def test_without_them_there_are_two_generators(testbed: Testbed) -> None:
         scenario, plan_of(scenario, testbed).trials[0], 0, 0, Path("/nowhere")
     )  # fmt: skip
     assert attempt.roles == ("sink", "sender")
-    assert generator_config("sink", attempt)["out"] == "/nowhere"
+    assert generator_config("sink", attempt).out == "/nowhere"
 
 
 @pytest.mark.parametrize(
