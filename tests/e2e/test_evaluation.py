@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 
 ROOT = Path(__file__).resolve().parents[2]
 BATTERY = ROOT / "configs" / "evaluations" / "rfc9743"
-COMMITTED_KERNEL = "6.1.192"
+COMMITTED_KERNEL = "6a6efad29894"
+"""The recipe of the guests' kernel that the table was measured with: later ones draw other numbers
+for BBRv2, BBRv3 and Vivace."""
 MINE = (ROOT / "hosts" / "cc" / "mine.c").read_text()
 GROWS = "cc_set_cwnd(sk, next_cwnd(mine, tp, rs));"
 NEVER_BACKS_OFF = MINE.replace(GROWS, "cc_set_cwnd(sk, max(next_cwnd(mine, tp, rs), 20u));")
@@ -121,8 +123,8 @@ def test_another_machine_repeats_the_committed_table(nashbed: Nashbed) -> None:
     evaluating = nashbed.start("cc", "evaluate", "bbr3", "--size", "quick", "--out", str(out))
     assert (evaluating.communicate(), evaluating.returncode)[1] == 0
     manifests = (json.loads(file.read_text()) for file in out.glob("*/manifest.json"))
-    (measured,) = {manifest["guest_kernels"][""]["release"] for manifest in manifests}
-    if measured != COMMITTED_KERNEL:
+    (measured,) = {manifest["guest_kernels"][""]["digest"] for manifest in manifests}
+    if not measured.startswith(COMMITTED_KERNEL):
         pytest.skip(f"the guests' kernel is {measured}, the table is of {COMMITTED_KERNEL}")
     again = nashbed.folder / "controls.csv"
     nashbed.call("cc", "table", str(out), "--out", str(again))
