@@ -106,10 +106,10 @@ static void answer_cpuid(unsigned long *gp)
 	__cpuid_count(leaf, part, a, b, c, d);
 	if (leaf == 1) {
 		b &= FLAG(24) - 1; /* the core */
-		c &= ~FLAG(30); /* RDRAND */
+		c &= ~FLAG(30);	   /* RDRAND */
 	} else if (leaf == 7 && part == 0) {
-		b &= ~(FLAG(4) | FLAG(11) | FLAG(18)); /* HLE, RTM, RDSEED */
-		c &= ~(FLAG(5) | FLAG(22)); /* WAITPKG, RDPID */
+		b &= ~(FLAG(4) | FLAG(11) | FLAG(18));	/* HLE, RTM, RDSEED */
+		c &= ~(FLAG(5) | FLAG(22));		/* WAITPKG, RDPID */
 		d &= ~(FLAG(22) | FLAG(24) | FLAG(25)); /* AMX */
 	} else if (leaf == 0xb || leaf == 0x1f) {
 		d = 0; /* the core */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Instructions of a guest's programs that the kernel answers for the processor, if NASHBED_PINNED is
- * in its environment: RDTSC is virtual time in nanoseconds, and CPUID has no random numbers.
+/* Instructions of a guest's programs that the kernel answers for the processor, if NASHBED_PINNED
+ * is in its environment: RDTSC is virtual time in nanoseconds, and CPUID has no random numbers.
  */
 #ifndef NASHBED_USER_H
 #define NASHBED_USER_H
