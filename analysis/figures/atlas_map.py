@@ -25,6 +25,7 @@ from ..atlas.settings import PlacedSetting
 from ..atlas.tables import map_json, points_csv
 from ..models import MODELS
 from ..text import rate_text
+from .drawing import FORMATS
 from .saving import save
 from .style import INK, MUTED, WIDE, house_style, share_colours
 
@@ -48,7 +49,6 @@ MARKER_POINTS = 7.0
 TEXT_ROOM = (0.09, 0.075)
 """Half the width and height that a corner's name takes, in parts of the axes."""
 STEM = "atlas"
-FORMATS = ("png", "pdf", "svg")
 FILES = (*(f"{STEM}.{suffix}" for suffix in FORMATS), f"{STEM}.csv", f"{STEM}.json")
 
 

@@ -20,7 +20,7 @@ from ..clock.queueing import TapComparison
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import RttSeries, capture_rtt, rtt_series
 from ..results.sweep import pure_cell
-from .drawing import draw
+from .drawing import FORMATS, draw
 from .plot import Axis, Item, Line, Panel, Plot, Rule
 from .saving import save
 from .style import DASHED, MUTED, NARROW, WIDE, colour_of, house_style, trace_of
@@ -32,7 +32,6 @@ MAX_FLOWS = 4
 """Flows of a trial up to which their RTTs are drawn together."""
 MAX_POINTS = 40_000
 BLUE = "#2a6f97"
-FORMATS = ("png", "pdf", "svg")
 DOTS: dict[str, Any] = {"linestyle": "none", "marker": ".", "rasterized": True}
 
 

@@ -14,10 +14,8 @@ from nashbed.controlplane.contract.units import counted
 from nashbed.controlplane.store.staging import write_whole
 
 from ..figures.catalogue import draw_all, sketches
-from ..figures.drawing import draw
+from ..figures.drawing import write_plot
 from ..figures.evaluations import controls_plot
-from ..figures.saving import save
-from ..figures.style import house_style
 from ..frame import Column, Frame
 from ..metrics.statistics import Estimate
 from ..results.evaluation import MISSED, UNDECIDED, Evaluated, rows_frame
@@ -72,8 +70,7 @@ def write_controls(table: ControlsTable, files: Iterable[Path]) -> None:
         if file.suffix == ".csv":
             write_whole(file, table.table.write_csv())
         else:
-            with house_style():
-                save(draw(controls_plot(table)), file.with_suffix(""), [file.suffix.lstrip(".")])
+            write_plot(controls_plot(table), file)
 
 
 def _markdown(evaluated: Evaluated, frame: Frame[Evaluated]) -> str:

@@ -48,8 +48,10 @@ class _Measured(NamedTuple):
 
 def _rows(summary: RunSummary) -> Iterator[JsonObject]:
     measures = summary.measures
-    equilibria = _equilibria(measures)
-    for series in measures.run.scenario.reference:
+    reference = measures.run.scenario.reference
+    asked = any(series.quantity == "equilibrium" for series in reference)
+    equilibria = _equilibria(measures) if asked else {}
+    for series in reference:
         settings = [each for each in measures.run.settings if matches(series, each)]
         for setting in settings:
             for x, values in _by_place(series).items():

@@ -248,8 +248,8 @@ class _Asked:
         for begun in sorted(folder.glob(f"*-{loaded.model.name}"), reverse=True):
             kept = begun / "scenario.yaml"
             if kept.is_file() and kept.read_text(encoding="utf-8") == loaded.text:
-                if open_run(begun).complete:
-                    return open_run(begun)
+                if (ended := open_run(begun)).complete:
+                    return ended
                 running = resume(begun, on=on, private_network=private_network)
                 break
         else:
@@ -258,8 +258,9 @@ class _Asked:
             try:
                 running.watch(on_progress)
             except HostError:
-                if not open_run(running.path).trials:
+                if not (ended := open_run(running.path)).trials:
                     raise
+                return ended
         return open_run(running.path)
 
     def _scenario(self, scenario: str) -> Loaded[Scenario]:

@@ -150,8 +150,6 @@ def check(source: str | Path, on_step: ShowStep = show_nothing) -> ProgramVerdic
             raise ConfigError(f"{written.stem}: no trial was valid; see `nashbed run`")
         on_step(f"running {written.stem} again", 1, STEPS)
         with verify(done.path, count=1) as again:
-            for _ in again:
-                pass
             [repeated] = again.finish().trials
         version = versions(done.scenario)[written.stem]
     on_step(f"running {written.stem}", STEPS, STEPS)
