@@ -235,7 +235,7 @@ def _fill(made: JsonObject, row: JsonObject, control: str, references: Sequence[
             _change(_estimate(row, f"less_{name}", f"less_{name}_ci95"), row["better"])
             for name in references
         }
-        made[f"{control}_is"] = row["verdict"] or (changes.pop() if len(changes) == 1 else "")
+        made[f"{control}_is"] = row.get("verdict") or (changes.pop() if len(changes) == 1 else "")
 
 
 def _estimate(row: JsonObject, mean: str, ci95: str) -> Estimate | None:
