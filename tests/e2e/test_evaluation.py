@@ -1,7 +1,5 @@
 """Controls with a planted flaw, by parts of the shipped battery: the right row says so."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

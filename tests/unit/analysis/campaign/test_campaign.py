@@ -1,7 +1,5 @@
 """Campaigns: which trials a run chooses as results arrive."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import numpy as np

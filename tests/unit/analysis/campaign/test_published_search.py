@@ -1,7 +1,5 @@
 """The adaptive search on the published mixes: always in the exhaustive set, with few of them."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 import pytest

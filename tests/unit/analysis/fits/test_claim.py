@@ -1,7 +1,5 @@
 """What stands beside the fluid model's error: baselines by hand, and on the published mixes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ Bounds: coverage of the 95 % intervals at least 90 %, a mean error below half a 
 equilibria of the means are about twice as far off, probabilities as often true as they say.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.fits.crossing_trials import (

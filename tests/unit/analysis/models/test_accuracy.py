@@ -1,7 +1,5 @@
 """Models against measured mixes: a small file by hand, the published one, and a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

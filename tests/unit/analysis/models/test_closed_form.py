@@ -1,7 +1,5 @@
 """The closed form: by hand, its exact properties, and its errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Files of equilibria: the published one, and tables made of runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

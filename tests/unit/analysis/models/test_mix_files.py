@@ -1,7 +1,5 @@
 """Files of measured mixes: the published one, and tables made of runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The fitted constants: what their file says, and that the model of today still does it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 
