@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.fits.published_panels import EQUILIBRIA
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models.equilibrium_files import (
     COLUMNS,
@@ -18,6 +17,7 @@ from nashbed.analysis.models.equilibrium_files import (
 )
 from nashbed.analysis.models.mix_files import PanelKey
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA as EQUILIBRIA
 from nashbed.controlplane.store.errors import RunError
 from tests.unit.analysis.made_measures import PerFlow, made
 
