@@ -1,7 +1,5 @@
 """What all tests share: markers that skip with a reason, an order, no deadlines when busy."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections import Counter

@@ -24,6 +24,10 @@ from ..state import strategy_totals
 from .asked import problem_of_setting, question_of
 from .starts import BBR, CUBIC
 
+SCENARIOS = Path(__file__).resolve().parents[2] / "configs" / "scenarios"
+PUBLISHED_MIXES = SCENARIOS / "srivastava2023" / "published" / "fabric_mixes.csv"
+MEASURED_MIXES = SCENARIOS / "measured" / "mixes.csv"
+"""Those of our own runs."""
 NEEDED = {
     "bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_bbr", "n_cubic",
     "bbr_agg_mbps", "cubic_agg_mbps", "valid",

@@ -20,7 +20,7 @@ A crossing lies at most half a flow from where no flow gains by switching: see `
 Source: local regression, Cleveland and Devlin, Journal of the American Statistical Association 83
 (1988); variance, Loader, Local Regression and Likelihood (1999), 2.3 and 9.1; intervals of a root,
 Fieller, Journal of the Royal Statistical Society B 16 (1954). Coverage and errors on published
-mixes: `python -m nashbed.analysis.fits.crossing_trials`.
+mixes: `python -m tests.support.crossing_trials`.
 """
 
 from __future__ import annotations

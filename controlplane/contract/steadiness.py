@@ -11,8 +11,8 @@ Shares are steady when that is small by all of them, with 95 % confidence; noise
 longer until the confidence is reached.
 
 A drift that is slower than the trial cannot be told from its course alone. A mix has settled when
-trials from opposite starts agree as well (`starts_agree`). Bias, length and how many trials end:
-`python -m nashbed.analysis.fits.stopping`.
+trials from opposite starts agree as well (`starts_agree`). docs/explanation/settling.md has
+bias and length, and how many trials end.
 """
 
 from __future__ import annotations

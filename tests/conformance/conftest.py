@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every vector runs on every target that is here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dpdk target in virtual time: `nashbed-replay`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of the vectors, built by Scapy; what few fields make different is patched into a frame."""
 
-from __future__ import annotations
-
 import random
 import struct
 from functools import cache

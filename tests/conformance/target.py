@@ -6,8 +6,6 @@ programmed and read is its harness's. What a target cannot do it declares, and
 the vectors that need it are skipped with that reason.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol

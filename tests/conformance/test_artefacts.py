@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed P4 artefacts are what their sources compile to."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shutil

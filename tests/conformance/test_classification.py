@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flow a packet belongs to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What P4 counts, and that nothing is ever created or lost."""
 
-from __future__ import annotations
-
 import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import burst, spaced, tcp, tcp_key, udp, udp_key

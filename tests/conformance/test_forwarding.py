@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets leave as they came, byte for byte, in their order."""
 
-from __future__ import annotations
-
 import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import burst, noise, spaced, tcp, tcp_key, udp, udp_key

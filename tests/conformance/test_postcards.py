@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The telemetry record, field by field."""
 
-from __future__ import annotations
-
 from tests.conformance.conftest import Run
 from tests.conformance.packets import burst, spaced, tcp, tcp_key, udp, udp_key
 from tests.support.replay import Bottleneck

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queue and its shaper: what is dropped, when the rest leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.conformance.conftest import Run

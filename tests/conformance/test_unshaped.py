@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is not ours passes at once and unchanged, is counted by its reason, and has no postcard."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

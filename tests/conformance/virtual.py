@@ -7,8 +7,6 @@ and go by the functions that the guest's kernel calls, and the delay line has be
 0 ns for the vectors' hosts.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures that are cut, damaged or foreign: an answer in one line, and never a crash or a hang."""
 
-from __future__ import annotations
-
 import random
 import struct
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data plane's configuration: what is wrong is said in one line that names file and key."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -4,8 +4,6 @@
 Every value is known to the maker of the capture, and drops and times to the plain model.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import struct

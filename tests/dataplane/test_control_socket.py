@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control socket: what it grants, what it refuses and why, and that nothing brings it down."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

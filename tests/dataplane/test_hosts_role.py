@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hosts role: delays are kept, order is kept, postcards off a wire are collected."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ The socket is served only while the guest waits for a request, so an answer to a
 after the test has the guest wait again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

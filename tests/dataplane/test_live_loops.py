@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two packet loops on a clock: each has a core, a device at both ports, and every other lane."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several packet loops: however lanes are spread over them, every lane has the same results."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from functools import cache

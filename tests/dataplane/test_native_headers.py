@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hosts/dpdk/pipeline/native/headers.py: what it asks apt for; no build fails without it."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The P4 program as native code and interpreted: the same bytes, and it is said which one runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policies of the memory: ours in the control plane's words and in C's, and one of a user's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

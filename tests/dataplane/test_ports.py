@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of port and loop: an echo comes back, and no sooner than the base RTT."""
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 from pathlib import Path

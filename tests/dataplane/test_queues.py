@@ -5,8 +5,6 @@ In virtual time, so that everything is exact: what a packet met in its queue and
 what the postcards add up to, to the byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sleeping loop waits for frames at each of its ports, not only for the next event."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

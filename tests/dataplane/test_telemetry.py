@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Postcards on their way to a file, without a data plane: hosts/dpdk/test/telemetry.c."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Every scenario here is short, so its gates on timing are wide: a busy machine is
 the program. What is exact (bytes, order, conservation) stays exact.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for simple_switch as a Switch; tests register it in place of bmv2."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

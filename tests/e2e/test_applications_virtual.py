@@ -1,7 +1,5 @@
 """Applications and media in a whole trial, in virtual time: exact, and equal to plain models."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.e2e.conftest import Nashbed, records

@@ -1,7 +1,5 @@
 """Runs in virtual time through bad moments: guests that are killed, and memory that runs out."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The BBR draft's suite finds faults in copies of bbr3, each by the case that it is about."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`nashbed bench cluster` and `virtual` on this machine: what must hold, never how fast."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

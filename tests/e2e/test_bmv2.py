@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same scenario on simple_switch and on the embedded target: valid trials, like shares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq

@@ -1,7 +1,5 @@
 """A calibration of the embedded testbed: exact where it must be, within physics elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Lanes counted for real: two of them, for a few seconds, and nothing is left."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Queueing delay by captures on both sides of the bottleneck, independent of the postcards."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.captures import TimestampSource

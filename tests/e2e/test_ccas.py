@@ -1,7 +1,5 @@
 """CCAs in one C file in real runs: shipped and of one's own, and kills at random moments."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

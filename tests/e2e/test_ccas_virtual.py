@@ -4,8 +4,6 @@ One flow alone at 20 Mbit/s, 20 ms, 2 BDP. Virtual time, so that the same number
 everywhere.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs on Dask workers: equal to the bit whoever ran what, and nothing lost when parts die."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A network between the parts of a cluster that is cut, shortly and for longer than Dask waits."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Two real testbeds on one machine, each in namespaces of its own, and one sweep on both."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

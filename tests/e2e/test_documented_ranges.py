@@ -1,7 +1,5 @@
 """What validation takes runs: a valid trial at each edge of every key's range, in virtual time."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The doors are not listed here but found: whatever the run's processes listen at,
 hold open, and all that is in their folders. The caller's umask takes nothing away (000).
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import http.client

@@ -1,7 +1,5 @@
 """`cc evaluate`: the right row tells a planted flaw. Committed results repeat on this machine."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

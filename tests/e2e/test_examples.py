@@ -1,7 +1,5 @@
 """The examples, each as its reader runs it: in a folder of its own, in virtual time."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

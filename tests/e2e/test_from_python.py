@@ -1,7 +1,5 @@
 """A run from Python: an iterator that holds what it runs on, and gives it back."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

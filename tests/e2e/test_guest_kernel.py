@@ -1,7 +1,5 @@
 """Guests with the built kernel: whatever happens to the control plane, nothing is left of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Runs that are killed, stopped, or run out of disk: nothing lost, nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

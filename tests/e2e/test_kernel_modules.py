@@ -1,7 +1,5 @@
 """Ordinary modules of the kernel as strategies: by the file's name, and where one crashes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 In a network namespace of the test's own; veth interfaces with several queues play the NICs.
 """
 
-from __future__ import annotations
-
 import subprocess
 import uuid
 from collections.abc import Iterator

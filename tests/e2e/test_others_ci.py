@@ -1,7 +1,5 @@
 """What others' CI runs: the commands of our action, on the template congestion control."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Real runs with two packet loops: whole trials on each, and nothing left of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

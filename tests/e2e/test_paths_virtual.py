@@ -1,7 +1,5 @@
 """A path that changes and has a slow way back, in virtual time: exact, and equal when repeated."""
 
-from __future__ import annotations
-
 import pytest
 from tests.e2e.conftest import Nashbed, records
 from tests.e2e.test_virtual import table

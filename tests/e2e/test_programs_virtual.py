@@ -1,7 +1,5 @@
 """Programs as strategies in whole trials, in virtual time: what they get, and what may go wrong."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

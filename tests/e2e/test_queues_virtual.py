@@ -1,7 +1,5 @@
 """Queue disciplines in whole trials, in virtual time: every gate holds, and a repeat is equal."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """The link's rate, and the base RTT of an idle path."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a scenario can ask of bottleneck, flows and telemetry, in virtual time: exact everywhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Short real runs: what physics allows, on every kind of port, with many flows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cores that are taken away in the middle of real trials: what that changes, and what is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """A suite of test cases in whole trials: Wi-Fi as C4 models it, flows that end, and bounds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

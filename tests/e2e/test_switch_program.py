@@ -5,8 +5,6 @@ The program is a stand-in (tests/fakes/soft_switch.py), so that all this is test
 not; its queue is exact, so that every gate but those on timing holds as on the embedded target.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Transfers in virtual time: as fast as physics lets them, and the same again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest

@@ -1,7 +1,5 @@
 """Real trials in virtual time: exact where real time has tolerances, and equal to the bit."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

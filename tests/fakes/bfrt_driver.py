@@ -60,8 +60,6 @@ cells (tm_api_pool.c:46, tm_api_ppg.c:384). The cells that queues are guaranteed
 singly or together (tm_queue.c:433): the adapter does that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

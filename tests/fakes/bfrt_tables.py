@@ -3,8 +3,6 @@
 Names, numbers, widths and choices are the public driver's (SDE 9.13).
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simple_switch that only remembers: it knows what the compiled program has, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

@@ -8,8 +8,6 @@ receiver does not answer), forgotten (a record is lost), other_flags (one packet
 flag).
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os

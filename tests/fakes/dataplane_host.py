@@ -1,7 +1,5 @@
 """A machine whose data plane is the fake, in a thread of ours instead of a process."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -4,8 +4,6 @@ In real time 100 departures of a bin are 20 us late in all and 50 round trips 1 
 and the loop pauses for 1 ms in the middle of the trial. A fault makes one of them worse.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ FAKE_FLOWS picks a fault: wrong_cc, short (a flow ends early), sink_loss (a sink
 no_connect (the sender fails), silent (the sink never says that it listens).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

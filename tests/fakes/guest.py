@@ -13,8 +13,6 @@ file that they are started with, a list of steps (see `FakeProcess`). FAKE_GUEST
 - pfifo: each interface has another queue than the one that was set
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 """A session in virtual time without guests: each boot starts the fake data plane instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@
 FAKE_CC picks a fault: verifier, name_taken, not_permitted, dies (once it is ready), silent.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -7,8 +7,6 @@ echo nor the value of an expression nor a syntax error. `linkState` is `<UP-1000
 of a port that it does not have is an empty table. A second client is connected and hears nothing.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A session without namespaces: the fakes as processes on this machine, no root needed."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

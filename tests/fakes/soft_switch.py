@@ -7,8 +7,6 @@ hand. Port 0 comes from the data plane, 1 goes to the receivers, 2 takes postcar
 controlled by JSON lines on its --thrift-port. Plain Python without packages.
 """
 
-from __future__ import annotations
-
 import json
 import selectors
 import socket

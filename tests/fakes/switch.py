@@ -1,7 +1,5 @@
 """A switch outside the data plane, with the traffic that all fakes agree on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Flows that an application limits, and paced datagrams: real ones between two namespaces."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a CCA of eBPF tells of itself reaches the samples, socket by socket."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

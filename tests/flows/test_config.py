@@ -1,7 +1,5 @@
 """Bad input is one clear line and exit status 2; `--check` shows what would be run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What ends a run early: the host's refusals, signals, a closed stdin, a full disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Processes that start as iperf3 does: one stream after the other, and all of them at once."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

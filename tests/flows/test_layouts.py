@@ -1,7 +1,5 @@
 """The binary layouts are the same in C, in Python and in the README."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

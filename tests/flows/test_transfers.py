@@ -1,7 +1,5 @@
 """Transfers that end, between two namespaces: each brings its bytes, and closes or is kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Real flows between two namespaces: what was sent, counted and sampled agrees with physics."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 

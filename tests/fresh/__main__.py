@@ -6,8 +6,6 @@ make, and authorities' certificates, and a clone of the last commit. What runs t
 table and kept under build/fresh.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import os

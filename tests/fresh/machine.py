@@ -6,8 +6,6 @@ A root is a folder; all mounts are made in a mount namespace that ends with its 
 must be loaded, and so are its kernel's settings: huge pages are given back afterwards.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -8,8 +8,6 @@ postcards.json (what every decoder must read there). Do so only when the record 
 meant to change, and look at the difference: data on people's disks has the old one.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -4,8 +4,6 @@ Whatever changes a plan, a message on the data plane's control socket or a confi
 generators on purpose writes them anew: `python -m tests.golden.test_lanes`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """P4, C and Python agree on every byte of a postcard."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

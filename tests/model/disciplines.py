@@ -6,8 +6,6 @@ decide: CoDel's time is in 1024 ns and its root in 16 bits, RED's average is a f
 PIE's probability a part of 2**56. Draws are SplitMix64's.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field

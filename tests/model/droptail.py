@@ -5,8 +5,6 @@ Written for being obviously right, not for speed: one loop over the arrivals, an
 time exact, as whole numbers of 1/rate nanoseconds.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """DualPI2 as RFC 9332 and Linux's sch_dualpi2 have it, in plain Python: a model to hold ours to."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

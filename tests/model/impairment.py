@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plain model of a path that changes: packet by packet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import exp
 

@@ -1,7 +1,5 @@
 """BBA-0 (Huang et al., SIGCOMM 2014, algorithm 1) as plain as it can be written."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 

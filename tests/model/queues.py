@@ -4,8 +4,6 @@
 Nothing is counted along: what a queue holds is the sum over its packets, each time it is asked.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ Written for being obviously right: time is exact, as fractions, and each opportu
 walked through as in Mahimahi's link queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

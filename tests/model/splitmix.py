@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014)."""
 
-from __future__ import annotations
-
 WORD = 2**64
 
 

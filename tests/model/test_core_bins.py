@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time bins against integration by brute force: exact, each final once, totals conserved."""
 
-from __future__ import annotations
-
 import errno
 from collections import defaultdict
 from dataclasses import replace

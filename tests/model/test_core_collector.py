@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collector: what it keeps, and what it notices."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The delay line against a plain model, and its random loss against SplitMix64."""
 
-from __future__ import annotations
-
 import errno
 from collections import defaultdict
 from dataclasses import dataclass, field

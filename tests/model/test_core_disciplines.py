@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds of every discipline, whatever it decides, and what its parameters may be."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from typing import Any
 

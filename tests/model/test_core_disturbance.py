@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What held frames up, by bins of 100 ms, and the loop's pauses."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory

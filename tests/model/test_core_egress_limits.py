@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """P4's egress at the ends of its ranges, and of marked packets: two programs of hosts/dpdk/test."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The event heap against a dictionary."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.core import NEVER, EventHeap

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths that change, jitter, reorder and lose in bursts: the core against a plain model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from math import e

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Percentiles of lateness against the sorted values: never below, at most a bin above."""
 
-from __future__ import annotations
-
 import math
 
 from hypothesis import given

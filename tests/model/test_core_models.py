@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disciplines against plain models of them, packet by packet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

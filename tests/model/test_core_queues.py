@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several queues behind one line, out of one memory: against the plain model, and by what holds."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

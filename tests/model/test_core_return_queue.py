@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The queue of the way back: drop-tail to the nanosecond, and its records by time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

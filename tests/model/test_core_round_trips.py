@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which frame caused an acknowledgement, what it gives back, and how long the receiver took."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line that changes, a policer and a shaper against plain models: equal to the nanosecond."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes side by side: each against its own plain model, and their departures in order of time."""
 
-from __future__ import annotations
-
 import errno
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What makes a train, against the plain rules; and each rule by a case of its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disciplines in the whole data plane: P4, the queue, P4, postcards, against the plain models."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 In both of its forms: fed by a capture, and as the library that a guest's kernel calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle

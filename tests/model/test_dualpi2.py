@@ -1,7 +1,5 @@
 """Our DualPI2 against the plain one, packet by packet, and what RFC 9332 promises of it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 Written from the rules, frame by frame from the train's whole list, without any state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@
 Each is an array of dtype ARRIVAL (linux_qdiscs.py), times in order, the same for the same seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two queue disciplines made of the same arrivals, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

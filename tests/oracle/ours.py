@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our queue disciplines before the same line: hosts/dpdk/test/play_shim.c through ctypes."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass, field

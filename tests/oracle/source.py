@@ -5,8 +5,6 @@ They come from a kernel's source package and are kept beside the kernels of virt
 for each release. None of them is in the repository.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

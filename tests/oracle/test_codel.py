@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CoDel and FQ-CoDel against Linux's: nothing is drawn, so each packet is compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """RED, PIE and DualPI2 against Linux's: with the same draws by packet, else by their means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

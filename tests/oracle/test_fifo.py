@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drop-tail against Linux's bfifo and pfifo: each packet's fate and departure, exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.oracle.arrivals import PATTERNS, Traffic, arrivals, recorded

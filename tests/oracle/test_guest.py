@@ -4,8 +4,6 @@
 A guest whose time travels sends the same arrivals through tc's qdiscs at a device of an exact rate.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

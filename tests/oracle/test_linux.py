@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The oracle itself: Linux's code in user space does what the kernel's would, on any release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

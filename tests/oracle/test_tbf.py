@@ -5,8 +5,6 @@ Linux has tokens in whole nanoseconds: where a byte takes one or several, both a
 packet. At other rates it rounds each packet's time down.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

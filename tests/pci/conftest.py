@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines with emulated NICs: one of each kind, one at a time."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

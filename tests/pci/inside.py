@@ -4,8 +4,6 @@
 Standard library only: every file that is imported comes over 9p.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

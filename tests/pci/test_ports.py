@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data plane's ports on emulated PCI NICs: what arrives, how long it is, who notices what."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

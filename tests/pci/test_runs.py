@@ -4,8 +4,6 @@
 The machine is emulated instruction by instruction, so nothing is said of its times.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """nashbed-probe over the loopback interface: exact sizes and order, echoes, bad input. No root."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket

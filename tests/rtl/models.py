@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plain models of the RTL: whole numbers, one line of arithmetic each."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass
 

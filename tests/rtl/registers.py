@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The register map, read from hosts/fpga/rtl/registers.vh: there is no second copy of it."""
 
-from __future__ import annotations
-
 import re
 
 from tests.rtl.simulate import RTL

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts in hosts/fpga, which are no package."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from types import ModuleType

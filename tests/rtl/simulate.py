@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a module's cocotb checks in Icarus Verilog; skip, with the reason, where it is not here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

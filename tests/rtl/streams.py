@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the checks inside the simulator share: clock, reset, streams, pauses, a watch on them."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random

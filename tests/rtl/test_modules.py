@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every module by the checks in its folder, which say what it must do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The phases that a BBR flow went through, from what it tells of itself (hosts/cc/bbr/state.h)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

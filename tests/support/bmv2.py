@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simple_switch in a namespace of its own, and PTF at its three ports."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines on one switch, as far as a network goes: namespaces whose cables can be pulled."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

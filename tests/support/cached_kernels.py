@@ -1,7 +1,5 @@
 """Stand-ins for built kernels of virtual time, in the cache that the environment names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nashbed.controlplane.machine.kernels.cache import (

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures made of arrays: a million packets in a second."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

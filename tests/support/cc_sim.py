@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CCAs in the simulator (hosts/cc/sim): virtual time, the same numbers each time."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

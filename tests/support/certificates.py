@@ -1,7 +1,5 @@
 """Certificates of an authority of one's own, for tests."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -10,8 +10,6 @@ What is not Python is everybody's who is responsible for its folder, and whoever
 everything.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A nashbed command in a process of its own, whose lines a test reads as they come."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -7,8 +7,6 @@ to a container that was given no capability beyond the default ones: what the pr
 is refused.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -5,8 +5,6 @@ runs. A process for each core holds it at real-time priority and with softirqs o
 to everything on that core it looks as if a hypervisor had given the core to somebody else.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -7,8 +7,6 @@
 in that folder, and `unentered.txt`, which has only what was never run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Damages of files, one at a time and drawn by a seed; and runs without a digest."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a figure shows, as plain numbers and texts for assertions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from matplotlib.axes import Axes

@@ -6,8 +6,6 @@ largest value that validation takes there; what the reference says of a range is
 new key is covered, and a range that validation has wrong is found by running it.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ drawn. Memory is what /proc says: resident of the server, proportional (shared p
 of the browser.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """A stand-in for Slurm: sbatch runs a job's script on this machine, scancel ends it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 SBATCH = """#!/bin/sh

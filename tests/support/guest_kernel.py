@@ -7,8 +7,6 @@
 JSON object per line, and answers each but `answer` with one line.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import sys

@@ -1,7 +1,5 @@
 """Sessions in virtual time for tests: with the stand-in for a guest, or with a built kernel."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

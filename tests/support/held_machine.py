@@ -1,7 +1,5 @@
 """A small scenario for runs from Python, and a machine that tells when it is taken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ A busy process, whatever its priority, is interrupted by softirqs, in which the 
 most of its work. An eBPF program that the kernel runs on trial (hold.bpf.c) is not.
 """
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import sysconfig

@@ -6,8 +6,6 @@ It prints a line of JSON with its scratch folder, another with its guest's proce
 virtual time pass for ever.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fake Linux source tree: it has what hosts/uml/edits.py looks for, and "compiles" at once."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ an exit code. Of moments there are `before` the first result has its name, `afte
 with nothing that waits for the disk.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

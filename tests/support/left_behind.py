@@ -1,7 +1,5 @@
 """What a session of tests leaves on the machine: nothing, or the session has failed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

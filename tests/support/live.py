@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A data plane between two namespaces of its own, and what goes through it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@
 Each comes with what its maker knows of it: its flow, its bytes as it was sent, its payload.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Modules as files say what they are: their names, and what they import, wherever that stands."""
 
-from __future__ import annotations
-
 import ast
 import gc
 from collections.abc import Iterator

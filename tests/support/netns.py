@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Something made inside a network namespace: a socket stays where it was made."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable

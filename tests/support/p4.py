@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the P4 sources declare: constants, and the fields of headers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A policy of the memory that a user might write."""
 
-from __future__ import annotations
-
 OWN_POLICY = """\
 #include "memory.h"
 

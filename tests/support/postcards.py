@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Postcards made of plain numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

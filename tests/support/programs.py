@@ -4,8 +4,6 @@
 What every machine that runs nashbed has (a C compiler, `ip`) is not among them.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data plane in virtual time, as tests use it: bytes in, postcards out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Play an adaptive search against a game that is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from nashbed.analysis.nash.game import Payoffs

@@ -4,8 +4,6 @@ Packets are served by strict priority or round robin, one packet at a time, and 
 threshold of the memory's policy. It is slow and simple, and keeps who is in the queue at each drop.
 """
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Callable, Sequence

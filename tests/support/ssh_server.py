@@ -1,7 +1,5 @@
 """An ssh server in this process, that runs commands on this machine: asyncssh's own."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -4,8 +4,6 @@ The senders are caricatures: the second strategy keeps 2 BDP of its own estimate
 every other one is AIMD. Times, sizes and the conservation of bytes are exact.
 """
 
-from __future__ import annotations
-
 import heapq
 import json
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures in every format, put together byte by byte: what the decoders are held against."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tshark as another decoder to agree with."""
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

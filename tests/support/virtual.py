@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data plane as the library that a guest's kernel loads, driven by a test."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A new interpreter takes two seconds of processor time to import what a run needs
 command, or give it a terminal, start a process of its own (`support/command.py`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

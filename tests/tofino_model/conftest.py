@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One loaded model for all; without one, or without its wires, everything is skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -5,8 +5,6 @@ The model has no traffic manager to speak of: what leaves a queue leaves it at o
 says nothing here of rates, limits and times, and drops nothing.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the real driver says to our changes, and that nothing of them stays; no frame is sent."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.target import FlowEntry, Lane, LaneProgram, Limit

@@ -7,8 +7,6 @@ have; about frames below 60 bytes, which a port pads; and about bytes of unshape
 chip counts with the frame check sequence.
 """
 
-from __future__ import annotations
-
 import pytest
 from tests.conformance.conftest import Run
 from tests.conformance.packets import spaced, tcp, tcp_key

@@ -1,7 +1,5 @@
 """Shared run directories, simulated once; tests that damage one take a copy."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 A room imports only rooms to its left, wherever in a module the import stands.
 """
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """`make check CHANGED=1`: what a change can touch is among the tests that it runs."""
 
-from __future__ import annotations
-
 import pytest
 from tests.support.changed import EVERYTHING, touched_tests
 from tests.support.modules import ROOT, modules

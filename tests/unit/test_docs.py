@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation: it builds strictly, its links lead somewhere, and it needs no network."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base of the distribution without its extras: what works, and what names the extra."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

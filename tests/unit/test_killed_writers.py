@@ -1,7 +1,5 @@
 """Who writes aside and renames may be killed between: the old is whole, what is next cleans up."""
 
-from __future__ import annotations
-
 import ast
 import json
 import signal

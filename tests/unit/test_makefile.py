@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Makefile: for whom the compiler's warnings are errors, and what the linter sees."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Files, modules, headings and commands that documents, comments and docstrings name are there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

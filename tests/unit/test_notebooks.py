@@ -1,7 +1,5 @@
 """The examples are notebooks as well: jupytext converts each, and loses nothing."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

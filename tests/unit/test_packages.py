@@ -1,7 +1,5 @@
 """`make packages`: what it installs, and what it says to those who cannot; and what tests skip."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ no device that drops writes. So each place that writes aside and renames runs wi
 C's (`support/recorded_writes.c`) that notes the order of its calls, and of those that it starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The traces that nashbed ships are what their models make, and carry what their README says."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from types import ModuleType

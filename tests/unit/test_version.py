@@ -1,7 +1,5 @@
 """One version, wherever it is written; formats of run directories have numbers of their own."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import version

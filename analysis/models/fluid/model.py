@@ -20,7 +20,7 @@ from .native import FITTED, FluidNotBuiltError, Outcome, ccas, simulate
 NAME = "fluid"
 SEEDS = (1, 2, 3, 4)
 VALIDATION_FILE = Path(__file__).with_name("validation.json")
-"""Written by `python -m nashbed.analysis.fits.fluid_ccas`."""
+"""Written by `python -m nashbed.analysis.models.fluid.validate`."""
 MOST_POINTS = 10.0
 """Points of 100 by which the aggregate share may be off, in the median, for an answer unasked."""
 

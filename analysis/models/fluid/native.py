@@ -18,7 +18,7 @@ from ..competition import Competition, FlowKind, ModelError
 FloatArray = NDArray[np.float64]
 
 FITTED_FILE = Path(__file__).with_name("fitted.json")
-"""Written by `python -m nashbed.analysis.fits.fluid`: the constants, and how well they predict."""
+"""By `python -m nashbed.analysis.models.fluid.fit`: the constants, and how well they predict."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ builds it once (`make qdiscs GUEST=1`): the kernel of virtual time with queue di
 (qdiscs.config), and a device with a line of an exact rate as its module (line.c).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames with a tail of their own behind them."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -5,8 +5,6 @@ The stamps' model knows no signal of the design but its reset: clock edges are c
 and a frame's stamp follows from the time of its bytes at the pins.
 """
 
-from __future__ import annotations
-
 import logging
 from bisect import bisect_right
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames in at the pins of one socket, out at those of the other, both ways."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator, with a small FIFO: a link that is full of short frames for longer than it."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

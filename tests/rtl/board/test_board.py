@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """top_ecp5: from RGMII pins to RGMII pins, with the MAC that LiteEth writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

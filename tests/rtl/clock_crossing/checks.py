@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: beats in by one clock, the same beats out by another, in their order."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product

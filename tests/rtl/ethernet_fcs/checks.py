@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: the FCS against zlib's CRC-32, for every length of the last beat."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: what goes in comes out, or is dropped whole and said so."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from typing import Any

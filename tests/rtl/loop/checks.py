@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames come to each port at the times of a plan; what leaves is written."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

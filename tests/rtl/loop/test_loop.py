@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loop closed: a replay's packets go through the FPGA's ports before and behind the queue."""
 
-from __future__ import annotations
-
 import random
 import struct
 from dataclasses import dataclass

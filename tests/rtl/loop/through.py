@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames through the two ports of the simulated FPGA at given times, and the delays by trailers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: a MAC's bytes to the core's beats and back, for frames that end anywhere."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Core and board placed and routed on ECP5 chips: about what the README tells, and fast enough."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

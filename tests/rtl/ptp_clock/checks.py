@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: the clock against whole-number arithmetic, cycle by cycle."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: the division by 10^9 against Python's."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RTL synthesises: no latch, no undriven wire, and about the cells that the README tells."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: a port under random time, so that only the right cycle's will do."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

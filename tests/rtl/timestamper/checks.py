@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """In the simulator: the whole core, its times predicted from the count of clock edges alone."""
 
-from __future__ import annotations
-
 import logging
 import random
 from typing import Any

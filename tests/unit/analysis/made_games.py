@@ -1,7 +1,5 @@
 """Games made up directly: payoffs of each state."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states

@@ -1,7 +1,5 @@
 """Measures made up directly: a throughput for each setting and mix, no tables behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs whose trials were shared among testbeds, made up with a spread and a planted difference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

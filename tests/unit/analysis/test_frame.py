@@ -1,7 +1,5 @@
 """Frames: their columns, and what is the same in every rendering of them."""
 
-from __future__ import annotations
-
 import polars as pl
 from nashbed.analysis.frame import PERCENT, PLAIN, Column, Columns, Frame
 from nashbed.analysis.metrics.statistics import Estimate

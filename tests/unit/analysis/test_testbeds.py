@@ -1,7 +1,5 @@
 """A planted disagreement of testbeds is found, none is not, and few trials say so."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

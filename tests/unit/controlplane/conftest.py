@@ -1,7 +1,5 @@
 """Scenarios and runs that the control plane's tests share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial

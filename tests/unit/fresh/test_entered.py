@@ -1,7 +1,5 @@
 """A command in a machine: what it sees of this one, and what is left of it. Root."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make fresh` takes from this machine, and what it never removes or writes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make fresh` reads from logs, and its table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -3,8 +3,6 @@
 The files are good ones with a few edits. `make test-long` draws anew for NASHBED_FUZZ_MINUTES.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable

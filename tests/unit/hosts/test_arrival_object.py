@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed object that stamps arrivals is of the sources as they are."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

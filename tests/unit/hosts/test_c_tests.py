@@ -1,7 +1,5 @@
 """The unit tests in C: what `meson test -C build/hosts` runs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make wheel` takes into its distributions; that they run is shown by `make fresh`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

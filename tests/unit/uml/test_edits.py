@@ -1,7 +1,5 @@
 """hosts/uml/edits.py: the edits of a kernel's source, on small fake trees."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

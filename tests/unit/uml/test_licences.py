@@ -1,7 +1,5 @@
 """What is linked into a guest's kernel may be: its sources are offered under the GPL too."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Small maps."""
 
-from __future__ import annotations
-
 from nashbed.analysis.atlas.compute import EquilibriumMap, compute_map
 from nashbed.analysis.atlas.plane import MapPlane, plane_of, read_axis
 

@@ -1,7 +1,5 @@
 """Axes as they are written."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

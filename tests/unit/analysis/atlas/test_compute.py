@@ -1,7 +1,5 @@
 """Maps, point by point and on several processes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.atlas.compute import EquilibriumMap, MapPoint, compute_map

@@ -1,7 +1,5 @@
 """The question at every point of a plane."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

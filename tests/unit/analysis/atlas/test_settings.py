@@ -1,7 +1,5 @@
 """Measured settings, and where on a map they belong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every point as CSV and back, and what was asked as JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

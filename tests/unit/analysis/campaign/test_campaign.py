@@ -1,7 +1,5 @@
 """Campaigns: which trials a run chooses as results arrive."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import numpy as np
@@ -10,12 +8,13 @@ from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, TrialReque
 from nashbed.analysis.campaign.flanks import flanks, open_sides
 from nashbed.analysis.campaign.of_scenario import fluid_start
 from nashbed.analysis.campaign.speculation import bracket, fill
-from nashbed.analysis.fits.published_panels import MIXES, hints_of, payoff_table
 from nashbed.analysis.models.expected import quick_crossing
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 from nashbed.analysis.models.mix_files import read_mixes
 from nashbed.analysis.nash.crossing_interval import ends_of_leads
 from nashbed.analysis.nash.deciding import places_about
 from nashbed.analysis.nash.equilibria import judge_all
+from tests.support.published_panels import hints_of, payoff_table
 from tests.support.search import none_exists
 
 

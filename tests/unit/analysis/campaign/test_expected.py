@@ -1,7 +1,5 @@
 """What a plan says that an adaptive search takes, intervals included."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

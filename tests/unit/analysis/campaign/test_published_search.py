@@ -1,16 +1,15 @@
 """The adaptive search on the published mixes: always in the exhaustive set, with few of them."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 import pytest
 from nashbed.analysis.campaign.of_scenario import fluid_start
-from nashbed.analysis.fits.published_panels import MIXES, hints_of, payoff_table
 from nashbed.analysis.models.expected import quick_crossing
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 from nashbed.analysis.models.mix_files import PanelKey, PublishedMixes, read_mixes
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.search import AdaptiveSearch, SearchResult
+from tests.support.published_panels import hints_of, payoff_table
 from tests.support.search import run_search
 
 

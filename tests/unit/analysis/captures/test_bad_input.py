@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damage is said in one line; no bytes whatever crash a decoder, hang it, or give wrong times."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is a trailer and what is payload: by where messages end, by FCS, for each interface."""
 
-from __future__ import annotations
-
 import random
 import struct
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated captures: times and formats are what the generator wrote, and what tshark reads."""
 
-from __future__ import annotations
-
 import random
 import struct
 from pathlib import Path

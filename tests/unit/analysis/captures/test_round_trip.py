@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every format, written by plain struct and read back to the last bit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Captures: bytes put together by hand, RTTs computed by hand, damage said in one line."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from pathlib import Path

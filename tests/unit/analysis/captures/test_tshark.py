@@ -2,8 +2,6 @@
 """Our decoders against tshark's, field by field. It dissects no expcap, and tells no sub-ns of
 pcapng times."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

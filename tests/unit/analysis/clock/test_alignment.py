@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clocks with a known offset and drift, found again through queueing; what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

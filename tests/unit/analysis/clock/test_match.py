@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same packets in two captures of different formats."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

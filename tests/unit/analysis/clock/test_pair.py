@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two captures on the command line: aligned by either direction, or refused in one line."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures before and behind a simulated bottleneck, made from its postcards, and read back."""
 
-from __future__ import annotations
-
 import csv
 import json
 import struct

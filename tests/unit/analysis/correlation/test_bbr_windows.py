@@ -1,7 +1,5 @@
 """BBR's path and CUBIC's queue over the same windows of 10 s, by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

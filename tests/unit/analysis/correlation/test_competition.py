@@ -1,7 +1,5 @@
 """Which trials the models are asked about: CUBIC against one version of BBR."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.analysis.correlation.competition import bbr_of, bbr_share, question_of
 from tests.unit.analysis.made_measures import made

@@ -1,7 +1,5 @@
 """CUBIC's losses and BBR's path: cases computed by hand, and a whole run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The ledger of made-up trials: what each measured value costs, and the sentence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What senders tell of themselves: their states, and views that lose no peak."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

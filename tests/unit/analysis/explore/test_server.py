@@ -1,7 +1,5 @@
 """The explorer's server: who gets in, what is answered, and nothing besides."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import http.client

@@ -1,7 +1,5 @@
 """Correlations made up directly: readings of each trial, no tables behind them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A trial whose tables are made up: one short trial of one CUBIC and one BBR flow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Throughput along a line of settings: mixes, each CCA alone, models and papers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each CCA alone: heat maps and the decision tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The atlas drawn: its map, its hatching, its marks and its files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

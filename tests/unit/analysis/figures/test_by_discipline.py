@@ -1,7 +1,5 @@
 """Disciplines side by side: what stands in which row."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

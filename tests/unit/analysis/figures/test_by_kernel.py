@@ -1,7 +1,5 @@
 """Throughput by mix and equilibria by buffer, each kernel's beside the others'."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Throughput and queueing delay against the mix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

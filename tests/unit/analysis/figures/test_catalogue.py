@@ -1,7 +1,5 @@
 """Which figures a run gets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queue against throughput, CUBIC's losses together, and the ledger."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import patch
 

@@ -1,7 +1,5 @@
 """Delay against goodput: which mixes share a panel, and what stands for a strategy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

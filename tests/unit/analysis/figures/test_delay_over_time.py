@@ -1,7 +1,5 @@
 """RTT and queueing delay over time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Where flows would move: gains and arrows on a line, paths in the plane of mixes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

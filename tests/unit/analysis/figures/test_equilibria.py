@@ -1,7 +1,5 @@
 """Flows of CUBIC at the equilibrium, against the buffer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

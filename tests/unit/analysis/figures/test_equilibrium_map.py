@@ -1,7 +1,5 @@
 """The map of equilibria by queue discipline and buffer: which setting stands in which cell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The plate of equilibria: its panels, marks, intervals and lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

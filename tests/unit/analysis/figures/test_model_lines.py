@@ -1,7 +1,5 @@
 """What models say along an axis, and how it is drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.figures.model_lines import (

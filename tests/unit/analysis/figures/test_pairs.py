@@ -1,7 +1,5 @@
 """Figures of games of pairs: which number stands in which cell, and which line is whose."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

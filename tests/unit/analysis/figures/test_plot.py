@@ -1,7 +1,5 @@
 """Figures as data: how they are drawn, and the table of what they show."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

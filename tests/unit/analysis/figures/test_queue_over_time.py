@@ -1,7 +1,5 @@
 """Bytes of each flow in the queue over time, and what BBR makes of it below."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

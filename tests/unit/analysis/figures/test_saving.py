@@ -1,7 +1,5 @@
 """Figures as files, written by this process and by others beside it."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The look of every figure, and the colours of shares."""
 
-from __future__ import annotations
-
 import itertools
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Background flows: in the tables, and in no value of the mix."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Metrics of starvation and of changes of the path against cases computed by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

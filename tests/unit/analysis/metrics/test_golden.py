@@ -1,7 +1,5 @@
 """Every metric against a case computed by hand (the sums are in the comments)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

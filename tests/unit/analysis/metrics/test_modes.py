@@ -1,7 +1,5 @@
 """What is read of a control that tells its mode: hand-made samples of one flow, every 10 ms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

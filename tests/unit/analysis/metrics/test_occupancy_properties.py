@@ -1,7 +1,5 @@
 """The rebuilt occupancy against a brute-force replay of enqueues and dequeues."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Statistics by hand: straight lines, Welch's test, equivalence, Holm's adjustment."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Metrics of finite transfers, media and harm against cases computed by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from itertools import count

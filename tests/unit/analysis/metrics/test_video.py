@@ -1,7 +1,5 @@
 """Metrics of video against cases computed by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

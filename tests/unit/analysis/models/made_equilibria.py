@@ -1,7 +1,5 @@
 """Rows of equilibria made up directly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nashbed.analysis.models.equilibrium_files import EquilibriumRow, PublishedEquilibrium

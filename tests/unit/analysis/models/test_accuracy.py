@@ -1,11 +1,8 @@
 """Models against measured mixes: a small file by hand, the published one, and a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from nashbed.analysis.fits.published_panels import MIXES, published_equilibria
 from nashbed.analysis.models import MODELS, cubic_against
 from nashbed.analysis.models.accuracy import (
     MeasuredGame,
@@ -15,8 +12,10 @@ from nashbed.analysis.models.accuracy import (
     equilibrium_errors,
 )
 from nashbed.analysis.models.measured import PUBLISHED_WINDOW_BYTES, measured_mixes
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 from nashbed.analysis.models.starts import iperf3_starts
 from nashbed.controlplane.store.errors import RunError
+from tests.support.published_panels import published_equilibria
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 
 HEAD = (

@@ -1,7 +1,5 @@
 """Equilibria against published ones, by hand."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.analysis.models.agreement import agreement_by_source, published_beside
 from tests.unit.analysis.models.made_equilibria import published, row

@@ -1,7 +1,5 @@
 """The question about a mix of a scenario: what was applied, how it ran, what limits windows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The closed form: by hand, its exact properties, and its errors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -11,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.fits.published_panels import MIXES
 from nashbed.analysis.models import MODELS, Competition, cubic_against
 from nashbed.analysis.models.accuracy import MeasuredMix
 from nashbed.analysis.models.closed_form import SharedQueue, stretches
 from nashbed.analysis.models.measured import measured_mixes
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 
 predict = MODELS["closed-form"].predict
 

@@ -1,7 +1,5 @@
 """The predicted crossing, against asking for every mix."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

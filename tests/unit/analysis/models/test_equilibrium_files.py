@@ -1,13 +1,10 @@
 """Files of equilibria: the published one, and tables made of runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.fits.published_panels import EQUILIBRIA
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models.equilibrium_files import (
     COLUMNS,
@@ -20,6 +17,7 @@ from nashbed.analysis.models.equilibrium_files import (
 )
 from nashbed.analysis.models.mix_files import PanelKey
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA as EQUILIBRIA
 from nashbed.controlplane.store.errors import RunError
 from tests.unit.analysis.made_measures import PerFlow, made
 

@@ -1,7 +1,5 @@
 """The fluid model's rows: what is asked, and what is made of the answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

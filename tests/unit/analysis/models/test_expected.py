@@ -1,7 +1,5 @@
 """Where a search starts: by the fluid model, else the closed form, else the published band."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -5,8 +5,6 @@ In BDP, with X the buffer, m = (X - 1)/2 and b = b_b, equation 18 times (m + b) 
 a quadratic, and the share of BBR is b / X (equations 19 and 20).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import sqrt
 

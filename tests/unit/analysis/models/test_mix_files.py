@@ -1,7 +1,5 @@
 """Files of measured mixes: the published one, and tables made of runs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,12 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.fits.published_panels import (
-    MIXES,
-    first_crossing,
-    payoff_table,
-    published_equilibria,
-)
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.models.measured import measured_mixes
 from nashbed.analysis.models.mix_files import (
@@ -25,10 +17,12 @@ from nashbed.analysis.models.mix_files import (
     read_mixes,
     read_rows,
 )
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
+from tests.support.published_panels import first_crossing, payoff_table, published_equilibria
 from tests.unit.analysis.made_measures import made
 
 

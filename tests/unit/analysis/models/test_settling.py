@@ -1,7 +1,5 @@
 """When a mix has settled: on made-up courses that are known, and by the fluid model."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Starts of a mix, as the scenario has them and as models are asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which mixes of a plan are looked at, and what of a setting they say."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

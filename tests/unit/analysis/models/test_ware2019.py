@@ -1,7 +1,5 @@
 """Ware 2019 by hand."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.analysis.models import MODELS, Competition, cubic_against
 

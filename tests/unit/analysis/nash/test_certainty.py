@@ -1,7 +1,5 @@
 """How much repetitions differ, by game: pooled as far as games agree."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

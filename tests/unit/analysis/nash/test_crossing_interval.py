@@ -1,7 +1,5 @@
 """Where the lead ends: games whose end is known, and sums done the long way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.nash.crossing_interval import (

@@ -1,7 +1,5 @@
 """Best-response paths and replicator dynamics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.nash.dynamics import (

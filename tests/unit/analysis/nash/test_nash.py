@@ -1,7 +1,5 @@
 """Equilibria: the definition, its corners, several groups and strategies, and what is missing."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a setting says of its equilibria: the headline, each repetition, what is not certain."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Games of pairs: each is judged as if its two strategies were the only ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Adaptive search against exhaustive search: random games, holes, budgets, and the CSV."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

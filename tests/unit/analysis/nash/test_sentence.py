@@ -1,7 +1,5 @@
 """The answer in a sentence: whole flows, and why there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

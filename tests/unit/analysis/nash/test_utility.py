@@ -1,7 +1,5 @@
 """What a flow wants: throughput, less what delay costs, and a person's own function."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Pyramids: every level adds up to what the packets do, however they are read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Views of a queue: bins of any width, exact totals, and single packets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the page says of the hosts, and of records that do not tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the page says that a run does not show."""
 
-from __future__ import annotations
-
 from nashbed.analysis.report.limits import _too_short
 from tests.unit.analysis.made_measures import made
 

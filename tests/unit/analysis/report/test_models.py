@@ -1,7 +1,5 @@
 """The page's section on models: errors by buffer, equilibria, and which model is nearest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page as it is read: what stands where, on a screen of any width and on paper."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a run directory to rows, equilibria, acceptance and the report page."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

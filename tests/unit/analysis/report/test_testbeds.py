@@ -1,7 +1,5 @@
 """What page, terminal and JSON say of a run on two testbeds that disagree."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

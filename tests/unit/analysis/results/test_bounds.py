@@ -1,7 +1,5 @@
 """Acceptance bounds of every kind, on measures made up so that the values are plain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

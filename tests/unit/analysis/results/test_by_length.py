@@ -1,7 +1,5 @@
 """A long trial holds every shorter one: the equilibrium moves as the shares do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

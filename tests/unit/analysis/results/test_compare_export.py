@@ -1,7 +1,5 @@
 """Comparing runs, exporting them, and reading a results folder with other tools."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

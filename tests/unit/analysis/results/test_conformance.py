@@ -1,7 +1,5 @@
 """Performance envelopes: which points there are, which are kept, and what two hulls share."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether two runs measure the same: shares within a margin, verdicts, exit codes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What an evaluation makes of made-up runs: readings, references in the control's place, pages."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Harm of a run: which mixes show it, and what comes out of made-up trials."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is published beside what was measured: rows, how far off, and what changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Settings along what was swept, the models that answer for them, and the decision tree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.metrics.mixes import goodput_gain

@@ -1,7 +1,5 @@
 """Transfers, media and changes of the path: from a run directory to rows, tables, figures, page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A run of two queues in one memory, under two thresholds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

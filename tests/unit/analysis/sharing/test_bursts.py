@@ -1,7 +1,5 @@
 """Bursts at an empty queue, beside others: against a plain search, and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

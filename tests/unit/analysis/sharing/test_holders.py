@@ -1,7 +1,5 @@
 """Who held the queue at each drop, against a model that keeps them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

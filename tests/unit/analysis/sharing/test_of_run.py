@@ -1,7 +1,5 @@
 """A run whose queues share their memory: by queue and by class, figures, the page, tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@
 Of those with postcards packets are marked in the valid one; in the other nothing can be.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

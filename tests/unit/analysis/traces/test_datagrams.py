@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trial with a flow of datagrams in every format: UDP, no sequence numbers, no repetitions."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from pathlib import Path

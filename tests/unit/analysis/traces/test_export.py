@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nashbed export` of one trial: what is chosen, where it goes, and what is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

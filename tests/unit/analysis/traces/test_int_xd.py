@@ -5,8 +5,6 @@ The parser was written from the specification (P4.org, Telemetry Report Format 2
 shares nothing with the writer.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets as pcapng, read by tshark: frames, times to the nanosecond, comments."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ it asks of a trace is checked here instead: tracks described before they are use
 times on one sequence.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """qlog files: valid by the drafts' schema, as cddl-verifier judges, and equal to the tables."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What a kernel module does, from trials with known numbers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What commands do, from Python: with objects as well as files, and quiet unless asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nashbed as nb

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `nashbed doctor` finds, and what is skipped without it."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What `cc evaluate` refuses before anything runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a caller names: files, shipped scenarios and testbeds, objects, mappings."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """What is public: `dir(nashbed)`, its documentation, and how little importing it takes."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A run from Python that cannot start; those that do are in tests/e2e/test_from_python.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nashbed as nb

@@ -1,7 +1,5 @@
 """A finished run from Python: measured once, the same for the command line and the report."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

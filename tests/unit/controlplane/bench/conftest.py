@@ -1,7 +1,5 @@
 """No part's test waits for the machine's own speed."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.bench.yardstick import Kind
 from nashbed.controlplane.cli import bench

@@ -1,7 +1,5 @@
 """Two commits in turns: the other one's own code runs, and nothing of it stays."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All parts together: each is run, one that fails does not keep the others from running."""
 
-from __future__ import annotations
-
 import json
 import platform
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What `bench cluster` makes of times and sizes; the workers themselves are for tests/e2e."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The benchmark of the analysis measures what it says, and leaves nothing behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

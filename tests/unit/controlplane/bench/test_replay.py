@@ -1,7 +1,5 @@
 """The benchmark of the packet path puts every packet through, and says so."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """The part `startup`: every command is timed in a process of its own, a failure is an error."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

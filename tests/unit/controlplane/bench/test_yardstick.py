@@ -1,7 +1,5 @@
 """Yardsticks: taken before and after a part, and kept with what is a speed."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A calibration of a virtual path: what is true passes, and each lie is found by its check."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lanes are counted: the search on made-up machines, levels against the fakes, the benchmarks."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

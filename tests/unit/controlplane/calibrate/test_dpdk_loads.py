@@ -1,7 +1,5 @@
 """The load generators of DPDK, against stand-ins, and which one is chosen."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The capacity that a calibration writes down: one lane less than what passed."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.calibrate.capacity import LaneCount
 from nashbed.controlplane.calibrate.runner import with_margin
 from nashbed.controlplane.config import parse_testbed

@@ -1,7 +1,5 @@
 """`nashbed aqm` as a person calls it: all the way for a file that is right, else one message."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

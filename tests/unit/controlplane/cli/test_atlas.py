@@ -1,7 +1,5 @@
 """`nashbed atlas`: its files, its answer, what it says to a wrong option, and Ctrl-C."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

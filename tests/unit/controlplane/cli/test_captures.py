@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nashbed timestamps` and its benchmark on the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The command line: exit codes, one line for each error, JSON where a script reads."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """`nashbed worker` and `nashbed scheduler`, in processes of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Tables in documents: made anew between their markers, and nothing else is touched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

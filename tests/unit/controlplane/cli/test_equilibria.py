@@ -1,7 +1,5 @@
 """`nashbed equilibria`: its table, its plate, its answer, and what it says to a wrong file."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

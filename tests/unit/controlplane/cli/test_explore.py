@@ -1,7 +1,5 @@
 """`nashbed explore`: it says where it is, serves, and ends with Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from contextlib import ExitStack

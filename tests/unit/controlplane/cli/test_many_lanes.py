@@ -1,7 +1,5 @@
 """Forty lanes and more: packed as measured, shown on a terminal; a large trial is not refused."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`nashbed model`: its answers, its refusals, and what it says to a wrong option."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`nashbed cc new` and `nashbed aqm new`: a file of one's own begins as one that works."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

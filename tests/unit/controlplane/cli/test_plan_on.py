@@ -1,7 +1,5 @@
 """`nashbed plan --on`: a cluster's seats instead of this machine's lanes."""
 
-from __future__ import annotations
-
 import json
 import os
 

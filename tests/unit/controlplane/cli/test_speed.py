@@ -1,7 +1,5 @@
 """Tables of measured speed: what they say, and that documents say what was measured."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

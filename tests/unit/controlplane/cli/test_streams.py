@@ -1,7 +1,5 @@
 """Standard output that is full, closed or in ASCII: a command does its work all the same."""
 
-from __future__ import annotations
-
 import errno
 import json
 import signal

@@ -1,7 +1,5 @@
 """The tables of targets and of evidence: they have what the data say."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

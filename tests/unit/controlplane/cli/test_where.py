@@ -1,7 +1,5 @@
 """A command that needs the machine for itself: who waits says for whom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs on a Dask cluster within this process, whose workers have the fakes instead of guests."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A Dask client of a cluster, with real schedulers and workers on this machine."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

@@ -1,7 +1,5 @@
 """What a worker must have in common with the client, and what is said when it has not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

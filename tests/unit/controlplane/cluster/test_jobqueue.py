@@ -1,7 +1,5 @@
 """Jobs of a batch system: their scripts, and whole clusters on a stand-in for Slurm."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels on their way to a worker: what arrives is what was sent, or nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Runs on a cluster within this process: what is sealed, and what ends a run, whatever fails."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

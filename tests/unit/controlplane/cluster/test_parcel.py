@@ -1,7 +1,5 @@
 """A trial's folder arrives as it was sent, or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

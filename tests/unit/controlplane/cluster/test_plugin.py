@@ -1,7 +1,5 @@
 """How a worker becomes one of a run: compared, given what it lacks, or refused."""
 
-from __future__ import annotations
-
 import pickle
 import socket
 import time

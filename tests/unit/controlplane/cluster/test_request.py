@@ -1,7 +1,5 @@
 """What client and workers say to each other: bundles, a user's own CCAs, and errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

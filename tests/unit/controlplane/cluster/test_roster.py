@@ -1,7 +1,5 @@
 """What the client knows of its workers, event by event, and how they come to hear each other."""
 
-from __future__ import annotations
-
 import logging
 import time
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Who may be talked to without TLS, and what certificates must be."""
 
-from __future__ import annotations
-
 import _ssl
 import asyncio
 import ctypes

@@ -1,7 +1,5 @@
 """Hosts by ssh: what is started with which options, and a cluster by asyncssh's own server."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `--on` and a testbed's `cluster` take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

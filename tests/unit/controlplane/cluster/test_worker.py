@@ -1,7 +1,5 @@
 """What workers are called to do, when the run has left them meanwhile."""
 
-from __future__ import annotations
-
 import logging
 from types import SimpleNamespace
 from typing import Any

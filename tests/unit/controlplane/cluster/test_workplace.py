@@ -1,7 +1,5 @@
 """Where workers run trials: on a real testbed with a fake machine, and in fake guests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Cluster files, and those that are shipped."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scenarios that the documentation shows are ones that nashbed reads."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The published series of the exhaustive panels are those of the published files."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

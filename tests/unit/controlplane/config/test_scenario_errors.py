@@ -1,7 +1,5 @@
 """Every mistake in a file is one line: file, line, key, what is allowed, what to do."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

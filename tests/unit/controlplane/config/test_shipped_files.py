@@ -1,7 +1,5 @@
 """What is shipped loads, plans, and is fresh."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

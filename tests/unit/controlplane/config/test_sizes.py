@@ -1,7 +1,5 @@
 """Files of sizes: what they may hold, and that they are found however they are written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

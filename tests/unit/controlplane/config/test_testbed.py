@@ -1,7 +1,5 @@
 """Testbed files: switches, virtual time, taps."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.config import load_testbed, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError

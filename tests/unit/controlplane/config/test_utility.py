@@ -1,7 +1,5 @@
 """The utility that an equilibrium is of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

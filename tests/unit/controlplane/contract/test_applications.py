@@ -1,7 +1,5 @@
 """Applications and media of flow groups: what is accepted, and what is one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A benchmark's bound, from either side, and the table that shows it."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.cli.bench_text import benchmarks_text
 from nashbed.controlplane.contract.benchmark import Benchmark, Yardstick

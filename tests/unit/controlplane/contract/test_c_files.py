@@ -1,7 +1,5 @@
 """A CCA's name, and a digest that changes with whatever it is made of and with nothing else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

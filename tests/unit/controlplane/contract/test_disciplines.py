@@ -1,7 +1,5 @@
 """Disciplines as they are written, named, and told to a data plane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

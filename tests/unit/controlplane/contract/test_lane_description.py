@@ -1,7 +1,5 @@
 """What C is told of a lane is what the models say, and what the build makes of it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A link over time: what it carries, and departures that equal the plain models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

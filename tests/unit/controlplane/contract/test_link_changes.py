@@ -1,7 +1,5 @@
 """What happens to a link: states by hand, and every mistake in one line that names its key."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ roles on idle interfaces, a replay of tests/golden/postcards.pcap, the flow gene
 probe over a namespace's loopback. A change of what a program writes needs a new capture.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """plan.json is read as it was written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

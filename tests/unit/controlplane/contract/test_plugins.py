@@ -1,7 +1,5 @@
 """Metrics, models and targets of other distributions, installed for a test as pip installs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Programs as strategies: how a scenario names them, what their files say, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several queues as they are written, named, and told to a data plane."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

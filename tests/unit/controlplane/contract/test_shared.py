@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """P4 sources and artefacts against shared.json. C is generated from it, Python reads it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

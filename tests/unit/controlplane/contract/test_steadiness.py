@@ -1,7 +1,5 @@
 """Steady shares are told from drifting ones, each relative to itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import GOODPUT

@@ -1,7 +1,5 @@
 """Quantities: what people write, exactly, and back."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """A trial is ended when its sink's reports are steady, and not before its time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nashbed.controlplane.contract.course import SettledDuration

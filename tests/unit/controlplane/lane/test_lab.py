@@ -1,7 +1,5 @@
 """Labs of a run: one for all lanes, or one for each lane; all are closed, whatever fails."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Sessions in virtual time with the stand-in for a guest."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Iterator

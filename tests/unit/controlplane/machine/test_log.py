@@ -1,7 +1,5 @@
 """The log of a run."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys

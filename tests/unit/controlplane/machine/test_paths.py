@@ -1,7 +1,5 @@
 """Where programs are looked for, and what is said where they are not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An attempt: its flows, when they start, and what target and generators are asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

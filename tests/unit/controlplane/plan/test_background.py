@@ -1,7 +1,5 @@
 """Background flows: a group with a strategy of its own is no part of the mix."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError

@@ -1,7 +1,5 @@
 """What trials take: time, disk, rate and memory."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import SMALL_PAGE_BYTES, Capacity, Testbed
 from nashbed.controlplane.contract.units import PACKET_BYTES, Rate

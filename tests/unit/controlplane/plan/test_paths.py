@@ -1,7 +1,5 @@
 """Paths that change: what a scenario may say of them, and what the delay lines are told."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scenario -> settings, mixes, trials; what cannot be run is refused with the reason."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.config import load_testbed, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.disciplines import DISCIPLINES

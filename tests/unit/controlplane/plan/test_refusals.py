@@ -1,7 +1,5 @@
 """What a field of a lane needs of a target: said at the field, found by one walk."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.target import EVERY_LANE, Capabilities, Lane
 from nashbed.controlplane.machine.paths import CONFIGS

@@ -1,7 +1,5 @@
 """Flows whose data takes the way of the others' acknowledgements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Seeds: the same on every machine, and different for every purpose."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.plan.seeds import derive
 
 

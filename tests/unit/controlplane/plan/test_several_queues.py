@@ -1,7 +1,5 @@
 """Several queues in a plan: settings, flow entries, and what targets refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

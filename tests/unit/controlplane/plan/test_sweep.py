@@ -1,7 +1,5 @@
 """What is swept: settings and mixes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Transfers: when they come and how large they are, drawn from the seed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans in virtual time: lanes alone limit, and a trial takes what its packets and flows take."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

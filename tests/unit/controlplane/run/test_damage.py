@@ -1,7 +1,5 @@
 """Damages of a finished run are noticed where it is read, and damaged trials are run again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """One dispatcher: jobs on lanes, packed by rate, repeated when invalid, stopped as one."""
 
-from __future__ import annotations
-
 import errno
 import threading
 import time

@@ -1,7 +1,5 @@
 """The CCAs of a run: kept with it, on the record, the same on resume, and told to the flows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

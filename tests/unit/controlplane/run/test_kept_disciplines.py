@@ -1,7 +1,5 @@
 """A user's own discipline through a run: found, checked, kept, and the same when it goes on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

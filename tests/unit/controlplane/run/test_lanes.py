@@ -1,7 +1,5 @@
 """Lanes that share: who may start beside whom, and the sum of rates, lowered once for one cause."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

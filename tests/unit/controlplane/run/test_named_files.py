@@ -1,7 +1,5 @@
 """A run's traces and files of sizes: kept with it, and the same when it goes on."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is refused before anything runs."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import HostError

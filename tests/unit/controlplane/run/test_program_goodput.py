@@ -1,7 +1,5 @@
 """What an iperf3 server reports of its flows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`nashbed replay`: tables from a capture, the same every time, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whole runs against the fakes: state machine, gates, repetition, resume, restore."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """What a certificate is worth for a run: until something changes, and only for its testbed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

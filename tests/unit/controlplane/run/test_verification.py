@@ -1,7 +1,5 @@
 """Trials are run again over the fakes: equal ones are equal, a lie is found and named."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

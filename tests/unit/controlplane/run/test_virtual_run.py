@@ -1,7 +1,5 @@
 """Whole runs in virtual time against the fakes: a session for each lane, lane 0 everywhere."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random raw records, and tables read back as they were written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

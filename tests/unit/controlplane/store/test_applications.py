@@ -1,7 +1,5 @@
 """The tables of applications: what sender and sink wrote, joined; nulls for what never was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each column is: said of those that there are, and of no others."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.store.columns import MEANINGS, ROWS
 from nashbed.controlplane.store.tables import TABLES
 

@@ -1,7 +1,5 @@
 """The first difference of two tables is named, wherever it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Digests follow a table's content and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """JSON documents: read as they were written, replaced as a whole, refused in one line."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path

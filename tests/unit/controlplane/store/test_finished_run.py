@@ -1,7 +1,5 @@
 """Opening run directories: sound, foreign, damaged, of another version."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

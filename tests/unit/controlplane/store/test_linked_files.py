@@ -1,7 +1,5 @@
 """Runs whose large tables stayed in a shared folder: read and compared, or said to lack them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

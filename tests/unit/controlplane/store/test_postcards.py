@@ -1,7 +1,5 @@
 """Postcards and bins: raw records in, Parquet out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

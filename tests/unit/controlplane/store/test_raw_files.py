@@ -1,7 +1,5 @@
 """Raw files of the data plane and of the flow generator: whole records, times across the wrap."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run directory while it is written: nothing has its name before it is complete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is made aside: whole or not there, and removed once nobody makes it any more."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The tables of a trial: raw records in, Parquet out."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

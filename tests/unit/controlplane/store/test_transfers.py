@@ -1,7 +1,5 @@
 """The table of transfers: from plan, senders' records and sinks' reports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The chooser of an adaptive run: the trials that the campaign requests, at a lower priority."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a plan says of the length of its trials, in words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

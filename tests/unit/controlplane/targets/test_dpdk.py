@@ -1,7 +1,5 @@
 """The dpdk adapter against the fake's strict protocol, and the client against garbage."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """The virtual target: a guest for each programming, as large as its lane needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

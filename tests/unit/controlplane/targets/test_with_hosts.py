@@ -1,7 +1,5 @@
 """A switch and the hosts' data plane as one Target: who is asked what, and whole runs with it."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

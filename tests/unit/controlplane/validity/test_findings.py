@@ -1,7 +1,5 @@
 """Findings of a trial: copies that came late or never came, with their gate, and marks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The gates on measurements made by hand: each bound from both sides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What held flows up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE

@@ -1,7 +1,5 @@
 """When flows really ran, and the window that follows from it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

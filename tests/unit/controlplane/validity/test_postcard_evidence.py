@@ -1,7 +1,5 @@
 """What postcards prove."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What postcards prove of several queues, against a plain line that serves them."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, fields, replace
 

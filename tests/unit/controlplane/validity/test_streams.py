@@ -1,7 +1,5 @@
 """Copies that came too soon to be needed, and copies of what was lost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.controlplane.validity import streams as module

@@ -4,8 +4,6 @@
 From their own records.
 """
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 from functools import cache

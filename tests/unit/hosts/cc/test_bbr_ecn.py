@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """BBR's answer to marks in the simulator, and that without it nothing has changed."""
 
-from __future__ import annotations
-
 import pytest
 from tests.support.bbr_phases import CRUISE, DOWN, STARTUP, UP
 from tests.support.cc_sim import FRAME_BYTES, SimPath, SimRun, needs_simulator, simulate

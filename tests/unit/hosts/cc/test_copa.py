@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copa in the simulator: what its paper (NSDI 2018) says that it does, from its own record."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prague in the simulator: what its draft says, from its own record; marks above a threshold."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 from statistics import fmean

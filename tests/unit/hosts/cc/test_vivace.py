@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PCC Vivace in the simulator: what its paper (NSDI 2018) says it does, from its own record."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise

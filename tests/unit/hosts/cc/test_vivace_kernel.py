@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vivace as in its authors' Linux module, in the simulator: where it is not the paper's."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Every CCA of the fluid model: what must hold of any, and what tells each apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from nashbed.analysis.models import Competition, FlowKind

@@ -1,18 +1,16 @@
 """The fitted constants: what their file says, and that the model of today still does it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 
 import numpy as np
 import pytest
-from nashbed.analysis.fits.published_panels import MIXES
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
 from nashbed.analysis.models.fluid import FITTED
 from nashbed.analysis.models.fluid.native import FITTED_FILE
 from nashbed.analysis.models.measured import mixes_of_file
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 
 PUBLISHED = ("ware", "mishra-synchronised", "mishra-desynchronised")
 

@@ -1,7 +1,5 @@
 """The fluid model of CUBIC and BBRv1: what must hold exactly, and what is known of them."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The fluid model of another CCA in place of BBR: what it answers, and what it refuses."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.analysis.models import Competition, ModelError, cubic_against
 from nashbed.analysis.models.fluid import FluidNotBuiltError, ccas, model, model_of

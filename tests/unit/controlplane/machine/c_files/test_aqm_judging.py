@@ -1,7 +1,5 @@
 """What must hold of any discipline: a queue that keeps it, and queues that do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What a CCA does, from simulations with known numbers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

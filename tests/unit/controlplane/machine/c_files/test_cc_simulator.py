@@ -1,7 +1,5 @@
 """The simulator: its answers, and files that crash, loop or do not compile."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

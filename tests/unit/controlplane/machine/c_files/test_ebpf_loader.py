@@ -1,7 +1,5 @@
 """nashbed-cc, played by a stand-in, and the verifier's answers as a person reads them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

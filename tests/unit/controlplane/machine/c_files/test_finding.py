@@ -1,7 +1,5 @@
 """CCAs: where they come from, and which a kernel has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

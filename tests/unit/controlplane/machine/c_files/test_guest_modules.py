@@ -1,7 +1,5 @@
 """CCAs as modules of a guest's kernel, with a stand-in for its kbuild."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

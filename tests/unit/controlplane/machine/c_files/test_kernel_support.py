@@ -1,7 +1,5 @@
 """What a kernel must have: each thing that may be missing is a line with its remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

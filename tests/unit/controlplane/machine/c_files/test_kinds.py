@@ -1,7 +1,5 @@
 """How a CCA is written, and in which time it can run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

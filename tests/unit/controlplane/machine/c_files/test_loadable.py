@@ -1,7 +1,5 @@
 """A user's own discipline as a data plane is told it: its parameters in machine units."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

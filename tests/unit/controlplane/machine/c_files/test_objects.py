@@ -1,7 +1,5 @@
 """What is loaded of a C file: which object is taken, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

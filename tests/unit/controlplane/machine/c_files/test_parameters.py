@@ -1,7 +1,5 @@
 """Parameters of kernel modules: which there are, and what a scenario may write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

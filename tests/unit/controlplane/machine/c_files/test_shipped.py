@@ -1,7 +1,5 @@
 """The list of what is shipped."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.machine.c_files.kinds import SHIPPED_CCAS
 from nashbed.controlplane.machine.c_files.shipped import first_sentence, shipped_ccas

@@ -1,7 +1,5 @@
 """Processes inside a guest: waits by virtual time, ends by signal, and the death of the guest."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

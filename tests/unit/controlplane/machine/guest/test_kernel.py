@@ -1,7 +1,5 @@
 """What guests need of a machine: each thing that is missing is one clear line."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What memory is left: of the machine, of /dev/shm, and of control groups of both versions."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

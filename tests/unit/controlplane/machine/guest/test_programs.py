@@ -1,7 +1,5 @@
 """What guests run besides their kernel: our programs, and the libraries that they compute in."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

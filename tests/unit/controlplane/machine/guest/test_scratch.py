@@ -1,7 +1,5 @@
 """Cores that threads of several processes claim: none has two owners, none is lost."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import threading

@@ -1,7 +1,5 @@
 """A session in virtual time: guests started and ended, and nothing left of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The shield moves what may run everywhere, and puts all of it back."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

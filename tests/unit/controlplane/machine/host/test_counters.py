@@ -1,7 +1,5 @@
 """What a kernel counts, from files as /proc has them: losses, pressure, and its work by core."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Facts about the machine: the checkout of the manifest, and PTP, absent where it is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Names, checks and clean-up of the session, as far as they need no root."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The kernel's backlog is raised for a run, and put back as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

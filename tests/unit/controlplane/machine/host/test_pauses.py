@@ -1,7 +1,5 @@
 """Flow control of a NIC: off on the link, whatever the driver thinks when that comes up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 

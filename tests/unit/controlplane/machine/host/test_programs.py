@@ -1,7 +1,5 @@
 """A session with a switch: names, cables, ports, and the command line of the switch program."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One run at a time: of two that begin at once one is admitted, whatever the moment."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from multiprocessing.connection import Connection

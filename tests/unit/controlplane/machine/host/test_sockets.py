@@ -1,7 +1,5 @@
 """Sockets as Linux 6.1 lists them, of both versions of IP."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.machine.host.sockets import ANY, local_ends
 
 UDP = """\

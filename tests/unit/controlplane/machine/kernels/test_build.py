@@ -1,7 +1,5 @@
 """A kernel, configured and built of a fake source tree, and what is left of a build that fails."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

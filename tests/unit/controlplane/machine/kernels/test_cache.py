@@ -1,7 +1,5 @@
 """Built kernels: which one is found, and what is said where there is none."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a kernel's source comes from: apt's answers, archives, trees."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands: what a command says is where it is asked for."""
 
-from __future__ import annotations
-
 import pytest
 from nashbed.controlplane.machine.process import command
 

@@ -1,7 +1,5 @@
 """Processes and commands: events, failures with their last words, and the end by handle."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

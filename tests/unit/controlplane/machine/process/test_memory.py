@@ -1,7 +1,5 @@
 """Memory that is freed goes back to the system, even between what is still in use."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls to simple_switch's services: what they carry, and what their failures are told as."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Departures that the next packet cut short, in a file of raw postcards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bmv2 adapter against a simple_switch that knows only what the compiled program has."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A fake switch of each chip, and a client that is bound to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

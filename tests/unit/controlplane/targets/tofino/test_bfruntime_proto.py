@@ -1,7 +1,5 @@
 """The wire format of BfRt: our description has the public protocol's numbers, and is compiled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import grpc_tools

@@ -1,7 +1,5 @@
 """The fake refuses what the driver refuses, and answers as the driver does (bfrt_driver.py)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import grpc

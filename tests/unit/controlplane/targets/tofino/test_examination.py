@@ -1,7 +1,5 @@
 """`nashbed doctor --testbed`: what a reachable switch is asked, and that it is left as it was."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """tests/tofino_model without a model: why it skips, and its tests of control on the fake."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

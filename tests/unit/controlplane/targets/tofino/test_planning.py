@@ -1,7 +1,5 @@
 """A scenario on a Tofino testbed before a switch is touched: rounding, limits, what is shown."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Several queues on a Tofino: what its traffic manager is told, and what of it is read back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole runs on a Tofino testbed: the runner, the hosts' fakes, a BfRt server in this process."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Departures of a Tofino's postcards, moved to the ends of the packets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Tofino adapter against an in-process BfRt server that checks every request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a run leaves: the switch as it was found, whatever the driver asks of the way back."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Fit the closed form's constants on published mixes, and cross-validate it by panel.
 
-    python -m nashbed.analysis.fits.closed_form
+    python -m nashbed.analysis.models.fit_closed_form
 
 Each of the seven published panels (a rate and a base RTT) is left out once, the constants are
 fitted on the other six (least mean absolute error of BBR's share, Nelder-Mead), and the errors on
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import minimize
 
-from ..models import closed_form
-from ..models.accuracy import MeasuredMix
-from ..models.measured import measured_mixes
-from .published_panels import MIXES
+from . import closed_form
+from .accuracy import MeasuredMix
+from .measured import measured_mixes
+from .mix_files import PUBLISHED_MIXES
 
 FITTED = ("EXTRA_PACKETS", "FOLLOW_ROUNDS", "RAMP_RTTS")
 EVERY = 5
@@ -57,7 +57,7 @@ def main() -> None:
     """Print the fit on all panels, and the errors of each panel from a fit without it."""
     start = [getattr(closed_form, name) for name in FITTED]
     panels = defaultdict(list)
-    for mix in measured_mixes(MIXES).mixes:
+    for mix in measured_mixes(PUBLISHED_MIXES).mixes:
         panels[mix.question.rate_bps, mix.question.base_rtt_s].append(mix)
     everything = [mix for panel in panels.values() for mix in panel]
     print("all panels:", dict(zip(FITTED, np.round(fit(everything, start), 2), strict=True)))

@@ -5,7 +5,7 @@ over their fair share that leaves residuals as large as second differences say t
 kind of smoother than the one under test). A trial of a mix is that spline plus a residual of one of
 the 17 mixes around it, of either sign. Without the mixes that are published as invalid.
 
-    python -m nashbed.analysis.fits.crossing_trials 100     # draws of each setting and design
+    python -m tests.support.crossing_trials 100     # draws of each setting and design
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
+from nashbed.analysis.campaign.campaign import Campaign, Game, Rules
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey, PublishedMixes, read_mixes
+from nashbed.analysis.nash.crossing_interval import LeadEnds, lead_ends, mixes_between
+from nashbed.analysis.nash.equilibria import judge_all
+from nashbed.analysis.nash.game import PayoffTable
+from nashbed.analysis.state import State
 from numpy.typing import NDArray
 from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import brentq
-
-from ..campaign.campaign import Campaign, Game, Rules
-from ..models.mix_files import PanelKey, PublishedMixes, read_mixes
-from ..nash.crossing_interval import LeadEnds, lead_ends, mixes_between
-from ..nash.equilibria import judge_all
-from ..nash.game import PayoffTable
-from ..state import State
-from .published_panels import MIXES
 
 FloatArray = NDArray[np.float64]
 AROUND = 8
@@ -103,7 +101,7 @@ class Truth:
 @cache
 def truths() -> tuple[Truth, ...]:
     """Every published setting."""
-    return tuple(_truth(panel) for _, panel in sorted(read_mixes(MIXES).items()))
+    return tuple(_truth(panel) for _, panel in sorted(read_mixes(PUBLISHED_MIXES).items()))
 
 
 def _truth(panel: PublishedMixes) -> Truth:

@@ -1,15 +1,13 @@
 """The interval of the crossing held to published mixes that are drawn anew with their own noise.
 
-A small part of `python -m nashbed.analysis.fits.crossing_trials`, with the same seed each time.
+A small part of `python -m tests.support.crossing_trials`, with the same seed each time.
 Bounds: coverage of the 95 % intervals at least 90 %, a mean error below half a flow where the
 equilibria of the means are about twice as far off, probabilities as often true as they say.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from nashbed.analysis.fits.crossing_trials import (
+from tests.support.crossing_trials import (
     DESIGNS,
     Design,
     JudgedRun,

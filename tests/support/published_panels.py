@@ -1,23 +1,16 @@
 """The published FABRIC mixes as games."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
-from ..models.equilibrium_files import read_published
-from ..models.expected import Mixes
-from ..models.measured import mixes_of_file
-from ..models.mix_files import PanelKey, PublishedMixes
-from ..nash.game import PayoffTable, two_strategy_table
-from ..state import State
+from nashbed.analysis.models.equilibrium_files import read_published
+from nashbed.analysis.models.expected import Mixes
+from nashbed.analysis.models.measured import mixes_of_file
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey, PublishedMixes
+from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
+from nashbed.analysis.state import State
+from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-PUBLISHED = REPOSITORY / "configs" / "scenarios" / "srivastava2023" / "published"
-MEASURED = REPOSITORY / "configs" / "scenarios" / "measured" / "mixes.csv"
-"""Those of our own runs."""
-MIXES, EQUILIBRIA = PUBLISHED / "fabric_mixes.csv", PUBLISHED / "fabric_equilibria.csv"
 NAN = float("nan")
 
 
@@ -42,7 +35,7 @@ def hints_of(key: PanelKey, start: Callable[[Mixes, int], float | None]) -> list
 @cache
 def _questions() -> dict[tuple[float, float, float], Mixes]:
     """What models are asked about the mixes of each setting, as they were run."""
-    questions = [game.question for game in mixes_of_file(MIXES).games]
+    questions = [game.question for game in mixes_of_file(PUBLISHED_MIXES).games]
     return {
         (q.rate_bps / 1e6, round(q.base_rtt_s * 1e3, 6), round(q.buffer_bdp, 6)): mixes
         for mixes in questions
@@ -70,4 +63,7 @@ def first_crossing(panel: PublishedMixes) -> int | None:
 
 def published_equilibria() -> dict[PanelKey, tuple[set[int], int | None]]:
     """Setting -> CUBIC flows at every equilibrium, and at the first crossing."""
-    return {each.key: (set(each.cubic), each.first_crossing) for each in read_published(EQUILIBRIA)}
+    return {
+        each.key: (set(each.cubic), each.first_crossing)
+        for each in read_published(PUBLISHED_EQUILIBRIA)
+    }

@@ -1,6 +1,6 @@
 """Fit of the fluid model's constants on the published mixes, with cross-validation by panel.
 
-    python -m nashbed.analysis.fits.fluid
+    python -m nashbed.analysis.models.fluid.fit
 
 It asks the model about every STRIDE-th mix with every point of a grid of constants, in half an
 hour of one core. The constants are those with the smallest mean
@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import groupby, product
 from statistics import median
 
@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
 
-from ..models.accuracy import MeasuredMix
-from ..models.fluid import FluidConstants, simulate
-from ..models.fluid.model import SEEDS
-from ..models.fluid.native import FITTED_FILE
-from ..models.measured import mixes_of_file
-from .published_panels import MIXES, published_equilibria
+from ..accuracy import MeasuredMix
+from ..equilibrium_files import read_published
+from ..measured import mixes_of_file
+from ..mix_files import PUBLISHED_MIXES
+from . import FluidConstants, simulate
+from .model import SEEDS
+from .native import FITTED_FILE
 
 GRID = {
     "losing_packets": (1.0, 2.0, 3.0),
@@ -147,10 +148,10 @@ def table(mixes: Sequence[MeasuredMix], off: FloatArray) -> list[dict[str, float
 
 def equilibria(mixes: Sequence[MeasuredMix], off: FloatArray) -> dict[str, float | int]:
     """How far the predicted equilibria are from the nearest published ones, in CUBIC flows."""
-    published = published_equilibria()
     shares = [(mix, mix.share + error) for mix, error in zip(mixes, off, strict=True)]
     distances = []
-    for key, (cubic, _) in published.items():
+    for published in read_published(PUBLISHED_MIXES.with_name("fabric_equilibria.csv")):
+        key = published.key
         of = [
             (mix.question.second.flows, predicted)
             for mix, predicted in shares
@@ -158,7 +159,7 @@ def equilibria(mixes: Sequence[MeasuredMix], off: FloatArray) -> dict[str, float
             and mix.buffer_bdp == key.buffer_bdp
         ]
         at = key.flows - crossing(sorted(of), key.flows)
-        distances.append(float(min(abs(at - each) for each in cubic)))
+        distances.append(float(min(abs(at - each) for each in published.cubic)))
     return {
         "settings": len(distances),
         "median": round(median(distances), 2),
@@ -187,21 +188,9 @@ def fitted_mixes(mixes: Sequence[MeasuredMix]) -> list[MeasuredMix]:
     ]
 
 
-def left_out_constants() -> dict[Panel | None, FluidConstants]:
-    """The shipped fit: panel -> the constants that are best on the others; None: on all."""
-    fitted = json.loads(FITTED_FILE.read_text(encoding="utf-8"))
-    names = [field.name for field in fields(FluidConstants)]
-    rows: dict[Panel | None, dict[str, float]] = {None: fitted["constants"]}
-    for row in fitted["left_out"]:
-        rows[row["rate_mbps"] * 1e6, row["base_rtt_ms"] / 1e3] = row
-    return {
-        panel: FluidConstants(**{name: row[name] for name in names}) for panel, row in rows.items()
-    }
-
-
 def main() -> None:
     """Fit, cross-validate, write."""
-    mixes = mixes_of_file(MIXES).mixes
+    mixes = mixes_of_file(PUBLISHED_MIXES).mixes
     some = fitted_mixes(mixes)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         chosen = fit(pool, some)

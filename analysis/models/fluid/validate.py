@@ -1,11 +1,11 @@
 """The fluid model of other CCAs than BBR against our own runs.
 
-    python -m nashbed.analysis.fits.fluid_ccas [MIXES.csv ...]
+    python -m nashbed.analysis.models.fluid.validate [MIXES.csv ...]
 
 It prints, by CCA and buffer, how far the predicted aggregate share is from the measured one,
 and writes `analysis/models/fluid/validation.json`, by which `fluid.model_of` refuses. Nothing is
 fitted here: the constants are those that FABRIC's mixes of CUBIC and BBR gave. Without arguments
-it reads `MEASURED`.
+it reads `MEASURED_MIXES`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ..models.accuracy import MeasuredMix
-from ..models.fluid import ccas
-from ..models.fluid.model import VALIDATION_FILE, predict
-from ..models.measured import mixes_of_file
-from ..models.mix_files import read_rows
-from .published_panels import MEASURED
+from ..accuracy import MeasuredMix
+from ..measured import mixes_of_file
+from ..mix_files import MEASURED_MIXES, read_rows
+from . import ccas
+from .model import VALIDATION_FILE, predict
 
 POINTS = 100.0
 
@@ -128,7 +127,7 @@ def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
 
 def main() -> None:
     """Ask, print, write."""
-    sources = [Path(name) for name in sys.argv[1:]] or [MEASURED]
+    sources = [Path(name) for name in sys.argv[1:]] or [MEASURED_MIXES]
     asked = ask_all(sources)
     Console(width=100).print(table(asked))
     write(asked, sources)
