@@ -370,7 +370,7 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 		     " bytes per packet",
 		     config->rate_bps, config->limit.value, line_unit_name(config->limit.unit),
 		     config->overhead_bytes);
-	if (config->arrivals == ARRIVALS_TRAINS)
+	if (config->arrive_as == ARRIVE_AS_TRAINS)
 		describe_add(&line, ", trains all or nothing");
 	if (!lane->line.counts_sent && config->discipline.ops == &droptail_ops)
 		describe_add(&line, ", what is being sent does not count");

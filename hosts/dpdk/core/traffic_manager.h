@@ -49,7 +49,7 @@ int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, ch
 static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->lanes[lane].config.arrivals == ARRIVALS_TRAINS;
+	return tm->lanes[lane].config.arrive_as == ARRIVE_AS_TRAINS;
 }
 
 /* Whether packets of this lane say which of several queues they are for. */
