@@ -115,7 +115,7 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 	struct line_schedule *schedule;
 	int error;
 
-	if (!line_valid(config) || !policer_valid(&config->policer) || !shaper_valid(config))
+	if (!shaper_valid(config))
 		return -EINVAL;
 	if (queue_bytes(lane) > 0 || lane->dropped.count > 0)
 		return -EBUSY;

@@ -18,7 +18,7 @@ struct traffic_manager {
 int traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes);
 void traffic_manager_free(struct traffic_manager *tm);
 
-/* As traffic_lane_configure(); -EINVAL also for a lane that does not exist. */
+/* As traffic_lane_configure(). */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct lane_config *config);
 
