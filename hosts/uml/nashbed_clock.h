@@ -20,7 +20,7 @@ struct nashbed_clock {
 	unsigned long long realtime;
 };
 
-/* vma.c: in the kernel's own mapping of the page. */
+/* Where the vDSO is made: in the kernel's own mapping of the page. */
 extern struct nashbed_clock *nashbed_clock;
 
 /* nashbed_kern.c: before a process goes on, and after it has stopped. */
