@@ -343,13 +343,52 @@ static void save_fp(struct task_struct *task, int pid)
 }
 
 """
-RESTORE_FP = """\
-	if (to->mm && to->thread.has_saved_fp) {
-		if (put_fp_registers(to->mm->context.id.u.pid, to->thread.regs.regs.fp) < 0)
-			panic("nashbed: the registers of a thread cannot be written");
-		to->thread.has_saved_fp = 0;
-	}
-"""
+
+
+def _registers_of_threads(pid: str) -> tuple[Change, ...]:
+    """Threads of one process, which are one process on the host, have each their own.
+
+    Args:
+        pid: The process on the host, of an mm's `context.id`.
+    """
+    return (
+        Change(
+            THREAD_H,
+            "\tstruct pt_regs *segv_regs;\n",
+            "\tstruct pt_regs *segv_regs;\n\tint has_saved_fp;\n",
+        ),
+        Change(
+            SWITCH_C,
+            "#include <linux/time-internal.h>\n",
+            "#include <linux/time-internal.h>\n\n" + SAVE_FP,
+        ),
+        Change(
+            SWITCH_C,
+            "\tto->thread.prev_sched = from;\n",
+            "\tif (from->mm && atomic_read(&from->mm->mm_users) > 1)\n"
+            f"\t\tsave_fp(from, from->mm->context.id.{pid});\n"
+            "\tto->thread.prev_sched = from;\n",
+        ),
+        Change(
+            SWITCH_C,
+            "\t\tclear_flushed_tls(p);\n",
+            "\t\tif (clone_flags & CLONE_VM)\n"
+            f"\t\t\tsave_fp(p, current->mm->context.id.{pid});\n\n"
+            "\t\tclear_flushed_tls(p);\n",
+        ),
+        Change(
+            SYSCALLS_C,
+            "void arch_switch_to(struct task_struct *to)\n{\n",
+            "void arch_switch_to(struct task_struct *to)\n{\n"
+            "\tif (to->mm && to->thread.has_saved_fp) {\n"
+            f"\t\tif (put_fp_registers(to->mm->context.id.{pid}, to->thread.regs.regs.fp) < 0)\n"
+            '\t\t\tpanic("nashbed: the registers of a thread cannot be written");\n'
+            "\t\tto->thread.has_saved_fp = 0;\n"
+            "\t}\n",
+        ),
+    )
+
+
 PIN_H = '#include "../../drivers/nashbed_user.h"\n'
 CLOCK_H = '#include "../../drivers/nashbed_clock.h"\n'
 """The driver's, as a file of os-Linux/skas names them."""
@@ -394,6 +433,7 @@ GETTIMEOFDAY = """\
 		return 0;
 	}
 """
+_BUT_THREADS = "but threads of one process, which are one process on the host, have each their own"
 PROCESSES = (
     Edit(
         "processes of the guest that wait on the host die with the kernel's process, however it "
@@ -518,36 +558,8 @@ PROCESSES = (
         ),
         until=(6, 9),
     ),
-    Edit(
-        "but threads of one process, which are one process on the host, have each their own",
-        (
-            Change(
-                THREAD_H,
-                "\tstruct pt_regs *segv_regs;\n",
-                "\tstruct pt_regs *segv_regs;\n\tint has_saved_fp;\n",
-            ),
-            Change(
-                SWITCH_C,
-                "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n",
-                SAVE_FP + "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n"
-                "\tif (from->mm && atomic_read(&from->mm->mm_users) > 1)\n"
-                "\t\tsave_fp(from, from->mm->context.id.u.pid);\n",
-            ),
-            Change(
-                SWITCH_C,
-                "\t\tclear_flushed_tls(p);\n",
-                "\t\tif (clone_flags & CLONE_VM)\n"
-                "\t\t\tsave_fp(p, current->mm->context.id.u.pid);\n\n"
-                "\t\tclear_flushed_tls(p);\n",
-            ),
-            Change(
-                SYSCALLS_C,
-                "void arch_switch_to(struct task_struct *to)\n{\n",
-                "void arch_switch_to(struct task_struct *to)\n{\n" + RESTORE_FP,
-            ),
-        ),
-        until=(6, 12),
-    ),
+    Edit(_BUT_THREADS, _registers_of_threads("u.pid"), until=(6, 9)),
+    Edit(_BUT_THREADS, _registers_of_threads("pid"), since=(6, 10), until=(6, 12)),
     Edit(
         "a program reads the clock without a stop; it takes the same time",
         (
@@ -627,6 +639,7 @@ PROCESSES = (
         until=(6, 12),
     ),
 )
+_PRICE_OF_RECEIVED = "and that of those that are received"
 CPU = (
     Edit(
         "the processor time of datagrams may have a price",
@@ -646,7 +659,7 @@ CPU = (
         ),
     ),
     Edit(
-        "and that of those that are received",
+        _PRICE_OF_RECEIVED,
         (
             Change(
                 SOCKET_C,
@@ -660,7 +673,21 @@ CPU = (
                 "\treturn ret;\n",
             ),
         ),
-        until=(6, 1),
+        until=(6, 2),
+    ),
+    Edit(
+        _PRICE_OF_RECEIVED,
+        (
+            Change(
+                SOCKET_C,
+                "\tif (trace_sock_recv_length_enabled())\n"
+                "\t\tcall_trace_sock_recv_length(sock->sk, ret, flags);\n",
+                "\tnashbed_charge_received(sock, ret, flags);\n"
+                "\tif (trace_sock_recv_length_enabled())\n"
+                "\t\tcall_trace_sock_recv_length(sock->sk, ret, flags);\n",
+            ),
+        ),
+        since=(6, 3),
     ),
 )
 BEFORE_5_18 = (
