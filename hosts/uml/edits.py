@@ -144,12 +144,8 @@ CLOCK = (
             ),
             Change(
                 TIME_C,
-                "#include <shared/init.h>\n",
-                '#include <shared/init.h>\n#include "../drivers/nashbed_clock.h"\n',
-            ),
-            Change(
-                TIME_C,
                 "static u64 timer_read(struct clocksource *cs)\n",
+                '#include "../drivers/nashbed_clock.h"\n\n'
                 "unsigned long long time_travel_now(void)\n{\n\treturn time_travel_time;\n}\n\n"
                 "unsigned long long time_travel_next(void)\n{\n"
                 "\tstruct time_travel_event *e = time_travel_first_event();\n\n"
@@ -577,9 +573,7 @@ PROCESSES = (
             Change(
                 VMA_C,
                 "unsigned long um_vdso_addr;\n",
-                "unsigned long um_vdso_addr;\n"
-                '#include "../../../um/drivers/nashbed_clock.h"\n'
-                "struct nashbed_clock *nashbed_clock;\n",
+                'unsigned long um_vdso_addr;\n#include "../../../um/drivers/nashbed_clock.h"\n',
             ),
             Change(
                 VMA_C,
@@ -618,6 +612,7 @@ PROCESSES = (
                 "\treturn 0;\n",
             ),
         ),
+        until=(6, 12),
     ),
     Edit(
         "a program may be told what the processor is, and what its clock says, by the driver",
@@ -657,6 +652,7 @@ CPU = (
                 "\tnashbed_charge_sent(sock, msg, ret);\n",
             ),
         ),
+        until=(6, 12),
     ),
     Edit(
         _PRICE_OF_RECEIVED,
@@ -688,6 +684,7 @@ CPU = (
             ),
         ),
         since=(6, 3),
+        until=(6, 12),
     ),
 )
 BEFORE_5_18 = (

@@ -20,7 +20,7 @@ struct nashbed_clock {
 	unsigned long long realtime;
 };
 
-/* Where the vDSO is made: in the kernel's own mapping of the page. */
+/* In the kernel's own mapping of the page; it is there where the kernel has been edited for it. */
 extern struct nashbed_clock *nashbed_clock;
 
 /* nashbed_kern.c: before a process goes on, and after it has stopped. */

@@ -274,6 +274,8 @@ unsigned long long nashbed_tsc(void)
 	return ktime_get_ns();
 }
 
+struct nashbed_clock *nashbed_clock;
+
 void nashbed_clock_set(void)
 {
 	if (!library)
