@@ -223,6 +223,8 @@ def check_programs(scenario: ScenarioKeys) -> None:
         ValueError: It asks for it.
     """
     if not scenario.programs:
+        if scenario.hosts.cpu is not None:
+            raise ValueError("hosts.cpu: is that of programs, and no strategy is one; remove it")
         return
     if isinstance(scenario.duration, SettledDuration):
         raise ValueError("duration: programs send for a fixed time; write e.g. 120s")

@@ -52,9 +52,7 @@ def add_program_samples(measured: TrialMeasurement) -> None:
     Raises:
         HostError: A program wrote no qlog, or something else in its place.
     """
-    flows = [
-        flow for process in measured.attempt.program_flows for flow in process if _logs(flow)
-    ]
+    flows = [flow for process in measured.attempt.program_flows for flow in process if _logs(flow)]
     if not flows:
         return
     path = measured.attempt.folder / CONSTANTS.flow_samples_file
@@ -155,7 +153,7 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
                 yield event
         return
     for line in lines[1:-1]:
-        if f"{METRICS}\"" in line or f"{SENT}\"" in line:
+        if f'{METRICS}"' in line or f'{SENT}"' in line:
             yield json.loads(line.lstrip("\x1e"))
 
 

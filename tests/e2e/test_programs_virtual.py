@@ -9,8 +9,10 @@ import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST, NashbedError
 from nashbed.controlplane.machine.guest.kernel import require_pinning
 from nashbed.controlplane.machine.kernels.cache import find_kernel
+from nashbed.controlplane.machine.process import command
 from tests.e2e.conftest import ROOT, Nashbed, digests, only_valid, records
 from tests.e2e.test_virtual import table
+from tests.fakes.flow_program import SEGMENTS
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
@@ -20,15 +22,16 @@ title: Datagrams at 4 Mbit/s
 transport: udp
 sender: client
 server: [{python}, {flow}, server, "{{address}}", "{{port}}", {server}]
-client: [{python}, {flow}, client, "{{address}}", "{{port}}", {client}]
+client: [{client}, "{{address}}", "{{port}}", {mode}]
 """
 TEXT = """\
 name: e2e-program
 title: A program beside the kernel's CUBIC
 bottleneck: {{rate: 20mbit, buffer: 1bdp}}
-flows: [{{name: main, count: {count}, base_rtt: 40ms}}]
+hosts: {hosts}
+flows: [{{name: main, count: 2, base_rtt: 40ms}}]
 strategies: [cubic, {{program: {program}}}]
-duration: {duration}
+duration: 3s
 warmup: 1s
 trials: 1
 max_attempts: 1
@@ -44,19 +47,25 @@ def _processor_that_can() -> None:
         pytest.skip(error.message)
 
 
-def scenario(tool: Nashbed, program: str, count: int = 2, duration: str = "3s") -> Path:
+def scenario(tool: Nashbed, program: str, hosts: str = "{}") -> Path:
     path = tool.folder / "scenario.yaml"
-    path.write_text(TEXT.format(program=program, count=count, duration=duration))
+    path.write_text(TEXT.format(program=program, hosts=hosts))
     return path
 
 
-def own(tool: Nashbed, server: str = "fine", client: str = "fine") -> Path:
-    """A scenario with the tiny program, which fails as it is told."""
-    described = PROGRAM.format(
-        python=Path(sys.executable).resolve(), flow=FLOW, server=server, client=client
-    )
+def own(
+    tool: Nashbed, server: str = "fine", mode: str = "fine", client: str = "", hosts: str = "{}"
+) -> Path:
+    """A scenario with the tiny program, which does as it is told.
+
+    Args:
+        client: Another client in its place.
+    """
+    python = Path(sys.executable).resolve()
+    client = client or f"{python}, {FLOW}, client"
+    described = PROGRAM.format(python=python, flow=FLOW, server=server, client=client, mode=mode)
     (tool.folder / "tiny.yaml").write_text(described)
-    return scenario(tool, "tiny.yaml")
+    return scenario(tool, "tiny.yaml", hosts)
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -104,8 +113,31 @@ def test_a_program_that_fails_costs_an_attempt_and_says_why(
     assert "Traceback" not in error
 
 
+def test_a_program_learns_nothing_of_the_host(nashbed: Nashbed) -> None:
+    only_valid(nashbed.run(own(nashbed, mode="looks"), "virtual"))
+
+
+def test_threads_have_floating_point_registers_of_their_own(nashbed: Nashbed) -> None:
+    program = nashbed.folder / "flow_threads"
+    command.run(
+        ["gcc", "-O2", "-pthread", "-o", str(program), str(FLOW.with_name("flow_threads.c"))]
+    )
+    only_valid(nashbed.run(own(nashbed, client=str(program)), "virtual"))
+
+
+@pytest.mark.parametrize("mode", ["fast", "segments"])
+def test_a_program_sends_what_its_processor_can(nashbed: Nashbed, mode: str) -> None:
+    hosts = "{cpu: {per_datagram: 0.9ms, per_kilobyte: 0.1ms}}"
+    run_dir = nashbed.run(own(nashbed, "gro", mode, hosts=hosts), "virtual")
+    record = only_valid(run_dir)
+    program = int(np.flatnonzero(table(run_dir, record["id"], "flows")["cc"] == "tiny")[0])
+    mine = table(run_dir, record["id"], "postcards")["flow"] == program
+    # One in a millisecond, for 3 s; the last segments of a call may leave before it is paid for.
+    assert 0.98 * 3000 < mine.sum() <= 3000 + SEGMENTS
+
+
 def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) -> None:
-    run_dir = nashbed.run(own(nashbed, client="silent"), "virtual")
+    run_dir = nashbed.run(own(nashbed, mode="silent"), "virtual")
     [record] = records(run_dir).values()
     assert record["invalid_reasons"] == [
         "flows_overlapped: flow 1 (tiny) sent nothing at the beginning, and had nothing to send"

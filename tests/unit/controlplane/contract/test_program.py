@@ -63,6 +63,7 @@ def test_every_shipped_program_is_found_and_read() -> None:
          "programs send for a fixed time"),
         ("base_rtt: 10ms}", "base_rtt: 10ms, size: 1MB}", "programs send bulk data"),
         ("start_jitter: 50ms", "start: iperf3", "is that of our own generator"),
+        ("start_jitter: 50ms", "hosts: {cpu: {per_datagram: 2s}}", "2s is out of range"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_is_refused(folder: Path, old: str, new: str, said: str) -> None:
@@ -144,3 +145,8 @@ def test_bins_are_refused(folder: Path) -> None:
 
 def test_without_programs_nothing_is_asked() -> None:
     require_programs(parse_scenario(SCENARIO, "s.yaml").model, "s.yaml")
+
+
+def test_processor_time_is_that_of_programs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"hosts\.cpu: is that of programs"):
+        scenario_in(tmp_path, f"{SCENARIO}hosts: {{cpu: {{per_datagram: 5us}}}}\n")
