@@ -43,7 +43,7 @@ prepare(struct channel *channel, struct failure *failure)
 				   "/proc: %s; only a guest's kernel "
 				   "starts this program",
 				   strerror(errno));
-	/* Programs of others see nothing of the host's devices, and so not how many cores it has. */
+	/* Programs of others see no devices of the host, and so not how many cores it has. */
 	if (getenv("NASHBED_PINNED") != NULL &&
 	    mount("none", "/sys", "tmpfs", MS_RDONLY, NULL) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "/sys: %s", strerror(errno));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The clock in the page of the vDSO, which all processes of the guest and its kernel share: a program
- * reads it without a stop as long as nothing happens before the reading is over. Plain C without
- * headers.
+/* The clock in the page of the vDSO, which the guest's kernel and all of its processes share: a
+ * program reads it without a stop as long as nothing happens before the reading is over. Plain C
+ * without headers.
  */
 #ifndef NASHBED_CLOCK_H
 #define NASHBED_CLOCK_H

@@ -35,6 +35,8 @@ def send(address: str, port: int, mode: str) -> None:
     """Send a datagram every 2 ms, until something is to happen after a second."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect((address, port))
+        if mode == "looks":
+            look()
         if mode == "segments":
             sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(PAYLOAD))
         while mode in {"fast", "segments"}:
@@ -54,8 +56,6 @@ def happen(mode: str) -> None:
     if mode == "crashes":
         print("something broke", flush=True)
         os.abort()
-    if mode == "looks":
-        look()
     if mode == "raises":
         raise ValueError("something broke")
     while mode == "fills":
