@@ -21,21 +21,32 @@ PROGRAM = """\
 title: Datagrams at 4 Mbit/s
 transport: udp
 sender: client
-server: [{python}, {flow}, server, "{{address}}", "{{port}}", {server}]
-client: [{python}, {flow}, client, "{{address}}", "{{port}}", {client}]
+server: [{python}, {flow}, server, "{{address}}", "{{port}}", {server}, "{{log}}"]
+client: [{python}, {flow}, client, "{{address}}", "{{port}}", {client}, "{{log}}"]
 """
 TEXT = """\
 name: e2e-program
 title: A program beside the kernel's CUBIC
 bottleneck: {{rate: 20mbit, buffer: 1bdp}}
-flows: [{{name: main, count: {count}, base_rtt: 40ms}}]
+flows: [{{name: main, count: 2, base_rtt: 40ms}}]
 strategies: [cubic, {{program: {program}}}]
-duration: {duration}
+duration: 3s
 warmup: 1s
 trials: 1
 max_attempts: 1
 sweep: {{mixes: [1]}}
 """
+
+
+FAILURES = [
+    ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
+    ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
+    ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
+    ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
+    ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
+    ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
+]
+"""How the server and the client of the tiny program go wrong, and what is said then."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,19 +57,19 @@ def _processor_that_can() -> None:
         pytest.skip(error.message)
 
 
-def scenario(tool: Nashbed, program: str, count: int = 2, duration: str = "3s") -> Path:
+def scenario(tool: Nashbed, program: str, more: str = "") -> Path:
     path = tool.folder / "scenario.yaml"
-    path.write_text(TEXT.format(program=program, count=count, duration=duration))
+    path.write_text(TEXT.format(program=program) + more)
     return path
 
 
-def own(tool: Nashbed, server: str = "fine", client: str = "fine") -> Path:
+def own(tool: Nashbed, server: str = "fine", client: str = "fine", more: str = "") -> Path:
     """A scenario with the tiny program, which fails as it is told."""
     described = PROGRAM.format(
         python=Path(sys.executable).resolve(), flow=FLOW, server=server, client=client
     )
     (tool.folder / "tiny.yaml").write_text(described)
-    return scenario(tool, "tiny.yaml")
+    return scenario(tool, "tiny.yaml", more)
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -86,17 +97,7 @@ def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> No
     assert digests(nashbed.run(own(nashbed), "virtual")) == digests(run_dir)
 
 
-@pytest.mark.parametrize(
-    ("server", "client", "said"),
-    [
-        ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
-        ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
-        ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
-        ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
-        ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
-        ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
-    ],
-)
+@pytest.mark.parametrize(("server", "client", "said"), FAILURES)
 def test_a_program_that_fails_costs_an_attempt_and_says_why(
     nashbed: Nashbed, server: str, client: str, said: str
 ) -> None:
@@ -114,13 +115,13 @@ def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) ->
     ]
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param("iperf3-cubic.yaml", marks=needs("iperf3")),
-        pytest.param("ngtcp2-cubic.yaml", marks=needs("gtlsclient")),
-    ],
-)
+OTHERS = [
+    pytest.param("iperf3-cubic.yaml", marks=needs("iperf3")),
+    pytest.param("ngtcp2-cubic.yaml", marks=needs("gtlsclient")),
+]
+
+
+@pytest.mark.parametrize("program", OTHERS)
 def test_others_programs_get_their_share_and_are_repeated_to_the_bit(
     nashbed: Nashbed, program: str
 ) -> None:
