@@ -65,12 +65,23 @@ def _programs(measures: RunMeasures) -> list[str]:
             source = "what its receiver reports"
         found.append(f"{name} is a program ({version}); its throughput is {source}.")
     if found:
+        found.append(_processor(is_virtual=measures.run.manifest.repeatable))
         found.append(
-            "Programs take no time to compute: none is limited by its processor, and none pays for "
-            "its cryptography. The validity gates on byte streams, congestion control and ECN do "
-            "not judge them."
+            "The validity gates on byte streams, congestion control and ECN do not judge programs."
         )
     return found
+
+
+def _processor(*, is_virtual: bool) -> str:
+    if is_virtual:
+        return (
+            "Programs take no time to compute: none is limited by its processor, and none pays for "
+            "its cryptography."
+        )
+    return (
+        "Programs and the kernel's TCP share the hosts' cores: a program may be limited by its "
+        "processor."
+    )
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

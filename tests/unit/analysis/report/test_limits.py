@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nashbed.analysis.report.limits import _too_short
+from nashbed.analysis.report.limits import _processor, _too_short
 from tests.unit.analysis.made_measures import made
 
 
@@ -15,3 +15,8 @@ def test_convergence_times_have_their_authors() -> None:
     assert "169 s to converge at 8 BDP and 488 s at 32 BDP" in said
     assert "Sarpkaya, Srivastava, Fund and Panwar 2025" in said
     assert _too_short(made({"sweep": {"buffer": ["1bdp"]}}, lambda setting, name, k: 1e7)) == []
+
+
+def test_what_programs_compute_is_free_in_virtual_time_alone() -> None:
+    assert "take no time to compute" in _processor(is_virtual=True)
+    assert "share the hosts' cores" in _processor(is_virtual=False)
