@@ -48,6 +48,19 @@ def test_a_program_is_given_what_left_the_bottleneck(
     assert goodput["bytes"][goodput["flow"] == program].sum() == flows["sink_bytes"][program]
 
 
+def test_a_program_has_the_address_of_its_group(nashbed: Nashbed) -> None:
+    path = own(nashbed, more=WIDE_GATES)
+    groups = "count: 1, base_rtt: 40ms}, {name: far, count: 1, base_rtt: 40ms}"
+    text = path.read_text().replace("count: 2, base_rtt: 40ms}", groups)
+    path.write_text(text.replace("mixes: [1]", "mixes: [[0, 1]]"))
+    run_dir = nashbed.run(path)
+    [record] = records(run_dir).values()
+    flows = table(run_dir, record["id"], "flows")
+    assert [(cc, sent > 0) for cc, sent in zip(flows["cc"], flows["bytes_sent"], strict=True)] == [
+        ("cubic", True), ("tiny", True),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("server", "client", "said"), FAILURES)
 def test_a_program_that_fails_costs_an_attempt_and_says_why(
     nashbed: Nashbed, server: str, client: str, said: str
