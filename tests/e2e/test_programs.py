@@ -15,6 +15,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records
 from tests.e2e.test_interrupted_runs import wait_for
 from tests.e2e.test_programs_virtual import FAILURES, OTHERS, own, scenario
 from tests.e2e.test_short_run import table
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
@@ -22,19 +23,29 @@ PACKET_LOOP_CORE = 1
 """Of testbed embedded."""
 
 
-def tables(nashbed: Nashbed, client: str) -> dict[str, dict[str, np.ndarray]]:
+def tables(
+    nashbed: Nashbed, client: str, testbed: str = "embedded"
+) -> dict[str, dict[str, np.ndarray]]:
     """The tables of a trial with the tiny program, by name."""
-    run_dir = nashbed.run(own(nashbed, client=client, more=WIDE_GATES))
+    run_dir = nashbed.run(own(nashbed, client=client, more=WIDE_GATES), testbed)
     [record] = records(run_dir).values()
     assert not (run_dir / "trials" / record["id"] / "programs").exists()
     return {name: table(run_dir, record["id"], name) for name in ("flows", "postcards", "goodput")}
 
 
-@pytest.mark.parametrize(("client", "datagrams"), [("fine", 1), ("segments", 3)])
+@pytest.mark.parametrize(
+    ("client", "datagrams", "testbed"),
+    [
+        ("fine", 1, "embedded"),
+        ("segments", 3, "embedded"),
+        ("segments", 3, "tap"),
+        pytest.param("fine", 1, "bmv2", marks=needs_program("simple_switch")),
+    ],
+)
 def test_a_program_is_given_what_left_the_bottleneck(
-    nashbed: Nashbed, client: str, datagrams: int
+    nashbed: Nashbed, client: str, datagrams: int, testbed: str
 ) -> None:
-    read = tables(nashbed, client)
+    read = tables(nashbed, client, testbed)
     flows, cards, goodput = read["flows"], read["postcards"], read["goodput"]
     program = int(np.flatnonzero(flows["cc"] == "tiny")[0])
     mine = cards["flow"] == program
