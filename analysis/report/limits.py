@@ -65,14 +65,20 @@ def _programs(measures: RunMeasures) -> list[str]:
             source = "what its receiver reports"
         found.append(f"{name} is a program ({version}); its throughput is {source}.")
     if found:
-        found.append(_processor(measures.run.scenario.hosts.cpu))
+        is_virtual = measures.run.manifest.repeatable
+        found.append(_processor(measures.run.scenario.hosts.cpu, is_virtual=is_virtual))
         found.append(
             "The validity gates on byte streams, congestion control and ECN do not judge programs."
         )
     return found
 
 
-def _processor(cpu: ProcessorTime | None) -> str:
+def _processor(cpu: ProcessorTime | None, *, is_virtual: bool) -> str:
+    if not is_virtual:
+        return (
+            "Programs and the kernel's TCP share the hosts' cores: a program may be limited by its "
+            "processor."
+        )
     if cpu is None:
         return (
             "Programs take no time to compute: none is limited by its processor, and none pays for "

@@ -21,14 +21,13 @@ PROGRAM = """\
 title: Datagrams at 4 Mbit/s
 transport: udp
 sender: client
-server: [{python}, {flow}, server, "{{address}}", "{{port}}", {server}]
-client: [{client}, "{{address}}", "{{port}}", {mode}]
+server: [{python}, {flow}, server, "{{address}}", "{{port}}", {server}, "{{log}}"]
+client: [{program}, "{{address}}", "{{port}}", {client}, "{{log}}"]
 """
 TEXT = """\
 name: e2e-program
 title: A program beside the kernel's CUBIC
 bottleneck: {{rate: 20mbit, buffer: 1bdp}}
-hosts: {hosts}
 flows: [{{name: main, count: 2, base_rtt: 40ms}}]
 strategies: [cubic, {{program: {program}}}]
 duration: 3s
@@ -39,6 +38,17 @@ sweep: {{mixes: [1]}}
 """
 
 
+FAILURES = [
+    ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
+    ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
+    ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
+    ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
+    ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
+    ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
+]
+"""How the server and the client of the tiny program go wrong, and what is said then."""
+
+
 @pytest.fixture(autouse=True)
 def _processor_that_can() -> None:
     try:
@@ -47,25 +57,26 @@ def _processor_that_can() -> None:
         pytest.skip(error.message)
 
 
-def scenario(tool: Nashbed, program: str, hosts: str = "{}") -> Path:
+def scenario(tool: Nashbed, program: str, more: str = "") -> Path:
     path = tool.folder / "scenario.yaml"
-    path.write_text(TEXT.format(program=program, hosts=hosts))
+    path.write_text(TEXT.format(program=program) + more)
     return path
 
 
 def own(
-    tool: Nashbed, server: str = "fine", mode: str = "fine", client: str = "", hosts: str = "{}"
+    tool: Nashbed, server: str = "fine", client: str = "fine", more: str = "", program: str = ""
 ) -> Path:
     """A scenario with the tiny program, which does as it is told.
 
     Args:
-        client: Another client in its place.
+        program: In place of its client.
     """
     python = Path(sys.executable).resolve()
-    client = client or f"{python}, {FLOW}, client"
-    described = PROGRAM.format(python=python, flow=FLOW, server=server, client=client, mode=mode)
+    program = program or f"{python}, {FLOW}, client"
+    names = {"python": python, "flow": FLOW, "program": program}
+    described = PROGRAM.format(server=server, client=client, **names)
     (tool.folder / "tiny.yaml").write_text(described)
-    return scenario(tool, "tiny.yaml", hosts)
+    return scenario(tool, "tiny.yaml", more)
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -93,17 +104,7 @@ def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> No
     assert digests(nashbed.run(own(nashbed), "virtual")) == digests(run_dir)
 
 
-@pytest.mark.parametrize(
-    ("server", "client", "said"),
-    [
-        ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
-        ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
-        ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
-        ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
-        ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
-        ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
-    ],
-)
+@pytest.mark.parametrize(("server", "client", "said"), FAILURES)
 def test_a_program_that_fails_costs_an_attempt_and_says_why(
     nashbed: Nashbed, server: str, client: str, said: str
 ) -> None:
@@ -114,7 +115,7 @@ def test_a_program_that_fails_costs_an_attempt_and_says_why(
 
 
 def test_a_program_learns_nothing_of_the_host(nashbed: Nashbed) -> None:
-    only_valid(nashbed.run(own(nashbed, mode="looks"), "virtual"))
+    only_valid(nashbed.run(own(nashbed, client="looks"), "virtual"))
 
 
 def test_threads_have_floating_point_registers_of_their_own(nashbed: Nashbed) -> None:
@@ -122,13 +123,13 @@ def test_threads_have_floating_point_registers_of_their_own(nashbed: Nashbed) ->
     command.run(
         ["gcc", "-O2", "-pthread", "-o", str(program), str(FLOW.with_name("flow_threads.c"))]
     )
-    only_valid(nashbed.run(own(nashbed, client=str(program)), "virtual"))
+    only_valid(nashbed.run(own(nashbed, program=str(program)), "virtual"))
 
 
-@pytest.mark.parametrize("mode", ["fast", "segments"])
+@pytest.mark.parametrize("mode", ["fast", "fast-segments"])
 def test_a_program_sends_what_its_processor_can(nashbed: Nashbed, mode: str) -> None:
-    hosts = "{cpu: {per_datagram: 0.9ms, per_kilobyte: 0.1ms}}"
-    run_dir = nashbed.run(own(nashbed, "gro", mode, hosts=hosts), "virtual")
+    price = "hosts: {cpu: {per_datagram: 0.9ms, per_kilobyte: 0.1ms}}\n"
+    run_dir = nashbed.run(own(nashbed, "gro", mode, price), "virtual")
     record = only_valid(run_dir)
     program = int(np.flatnonzero(table(run_dir, record["id"], "flows")["cc"] == "tiny")[0])
     mine = table(run_dir, record["id"], "postcards")["flow"] == program
@@ -137,20 +138,20 @@ def test_a_program_sends_what_its_processor_can(nashbed: Nashbed, mode: str) -> 
 
 
 def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) -> None:
-    run_dir = nashbed.run(own(nashbed, mode="silent"), "virtual")
+    run_dir = nashbed.run(own(nashbed, client="silent"), "virtual")
     [record] = records(run_dir).values()
     assert record["invalid_reasons"] == [
         "flows_overlapped: flow 1 (tiny) sent nothing at the beginning, and had nothing to send"
     ]
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param("iperf3-cubic.yaml", marks=needs("iperf3")),
-        pytest.param("ngtcp2-cubic.yaml", marks=needs("gtlsclient")),
-    ],
-)
+OTHERS = [
+    pytest.param("iperf3-cubic.yaml", marks=needs("iperf3")),
+    pytest.param("ngtcp2-cubic.yaml", marks=needs("gtlsclient")),
+]
+
+
+@pytest.mark.parametrize("program", OTHERS)
 def test_others_programs_get_their_share_and_are_repeated_to_the_bit(
     nashbed: Nashbed, program: str
 ) -> None:

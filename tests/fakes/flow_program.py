@@ -1,7 +1,9 @@
 """A tiny program that is a strategy: datagrams at a fixed rate, or what else is asked for.
 
-flow_program.py server ADDRESS PORT [MODE]
-flow_program.py client ADDRESS PORT [MODE]
+flow_program.py server ADDRESS PORT MODE FOLDER
+flow_program.py client ADDRESS PORT MODE FOLDER
+
+It has no use for the folder, which tells its processes from those of other runs.
 """
 
 import os
@@ -33,17 +35,19 @@ def serve(address: str, port: int, mode: str) -> None:
 
 def send(address: str, port: int, mode: str) -> None:
     """Send a datagram every 2 ms, until something is to happen after a second."""
+    if mode == "leaves-another" and os.fork() == 0:
+        time.sleep(3600)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect((address, port))
         if mode == "looks":
             look()
-        if mode == "segments":
+        if mode.endswith("segments"):
             sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(PAYLOAD))
-        while mode in {"fast", "segments"}:
-            sock.send(PAYLOAD * (SEGMENTS if mode == "segments" else 1))
+        while mode.startswith("fast"):
+            sock.send(PAYLOAD * (SEGMENTS if mode == "fast-segments" else 1))
         for sent in range(10**6):
             if mode != "silent":
-                sock.send(PAYLOAD)
+                sock.send(3 * PAYLOAD if mode == "segments" else PAYLOAD)
             if sent * GAP_S >= 1:
                 happen(mode)
             time.sleep(GAP_S)
@@ -56,6 +60,8 @@ def happen(mode: str) -> None:
     if mode == "crashes":
         print("something broke", flush=True)
         os.abort()
+    if mode == "tells-cores":
+        sys.exit(f"on cores {sorted(os.sched_getaffinity(0))}")
     if mode == "raises":
         raise ValueError("something broke")
     while mode == "fills":
@@ -77,5 +83,5 @@ def look() -> None:
 
 
 if __name__ == "__main__":
-    role, to, at, *rest = sys.argv[1:]
-    (serve if role == "server" else send)(to, int(at), rest[0] if rest else "")
+    role, to, at, what, _ = sys.argv[1:]
+    (serve if role == "server" else send)(to, int(at), what)

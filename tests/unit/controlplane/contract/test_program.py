@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.process.flow_programs import require_programs, which
 from nashbed.controlplane.plan.attempt import Attempt, make_attempt
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, plan_of
 
 FILE = """\
@@ -98,6 +99,15 @@ def test_a_server_that_sends_has_one_flow_in_a_process(folder: Path) -> None:
     (folder / "mine.yaml").write_text(text)
     with pytest.raises(ConfigError, match="only the client can send"):
         scenario_in(folder)
+
+
+def test_where_lanes_share_hosts_trials_are_run_one_at_a_time(
+    folder: Path, testbed: Testbed
+) -> None:
+    assert plan_of(parse_scenario(SCENARIO, "s.yaml").model, testbed).lanes == 2
+    assert plan_of(scenario_in(folder), testbed).lanes == 1
+    guests = dpdk_capabilities(testbed.dataplane).model_copy(update={"isolated": True})
+    assert plan_of(scenario_in(folder), testbed, guests).lanes > 1
 
 
 def test_places_are_filled_in() -> None:
