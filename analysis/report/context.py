@@ -229,7 +229,7 @@ def _applied(measures: RunMeasures, setting: Setting) -> JsonObject:
         "applied_rate": rate_text(rate) if done is not None else NONE,
         "buffer": setting.buffer_label.replace("bdp", " BDP")
         + f" = {size_text(setting.buffer_bytes)}"
-        + (", by trains" if setting.arrivals == "trains" else ""),
+        + (", by trains" if setting.arrive_as == "trains" else ""),
         "applied_buffer": size_text(size) if done is not None else NONE,
         "overhead": f"{setting.overhead_bytes} B",
         "rtt": ", ".join(duration_text(ns) for ns in setting.base_rtt_ns),

@@ -155,8 +155,9 @@ class ControlsTable:
 
     Attributes:
         controls: Their names; the battery's references are the first.
-        rows: One for each reading: control -> its mean, `CONTROL_is` -> `worse` or `better` than
-            every reference, beyond the 95 % interval of the differences.
+        rows: One for each reading: control -> its mean, `CONTROL_is` -> its verdict where the
+            reading has bounds; else `worse` or `better` than every reference, beyond the 95 %
+            interval of the differences.
     """
 
     controls: tuple[str, ...]
@@ -178,7 +179,8 @@ class ControlsTable:
                 *(Column(name, f"mean of {name}", name, "unit",
                          parts={"n": f"{name}_n", "ci95": f"{name}_ci95"})
                   for name in self.controls),
-                *(Column(f"{name}_is", "`worse` or `better` than every reference, beyond the 95 % "
+                *(Column(f"{name}_is", "`met`, `missed` or `undecided` where the reading has "
+                         "bounds; else `worse` or `better` than every reference, beyond the 95 % "
                          "intervals of the differences") for name in self.controls),
             ),
             lambda table: table.rows,
@@ -233,7 +235,7 @@ def _fill(made: JsonObject, row: JsonObject, control: str, references: Sequence[
             _change(_estimate(row, f"less_{name}", f"less_{name}_ci95"), row["better"])
             for name in references
         }
-        made[f"{control}_is"] = changes.pop() if len(changes) == 1 else ""
+        made[f"{control}_is"] = row.get("verdict") or (changes.pop() if len(changes) == 1 else "")
 
 
 def _estimate(row: JsonObject, mean: str, ci95: str) -> Estimate | None:

@@ -79,7 +79,7 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "queue": ", ".join(capabilities.names("discipline"))
         + (", or one's own" if "file" in capabilities.lane else ""),
         "several queues": _several(capabilities),
-        "admits": " or ".join(capabilities.names("arrivals")),
+        "admits": " or ".join(capabilities.names("arrive_as")),
         "limit counts": " or ".join(capabilities.names("limit_counts")),
         "bottlenecks side by side": "one per core"
         if capabilities.isolated

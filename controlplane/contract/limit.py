@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .model import ELSEWHERE, ContractModel, InC, Needs, Quantities
+from .model import ELSEWHERE, ContractModel, InC, Needs, Quantities, formerly
 from .shared import CONSTANTS
 from .units import PACKET_BYTES, Rate, Size
 
@@ -121,6 +121,8 @@ class Admission(ContractModel):
             until its last bit has left; `queue`, until its first bit leaves, as in a Linux router
             and in a switch chip's queue. Left out: as the target has it, which is `system` except
             on a Tofino. With a shaper both are the same.
+        arrive_as: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
     """
 
     policer: Annotated[
@@ -140,6 +142,9 @@ class Admission(ContractModel):
             "out, or " + ELSEWHERE,
         ),
     ] = None
+    arrive_as: Annotated[
+        Arrivals, Needs("target {of.target} admits {can}, not {value} ({key}); " + ELSEWHERE)
+    ] = formerly("arrivals", "arrive_as", "frames")
 
     @property
     def counts_sent(self) -> bool:

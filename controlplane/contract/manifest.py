@@ -128,8 +128,8 @@ class Manifest(ContractModel):
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
         guest_programs: Our programs that the guests run and the libraries that they compute in,
-            C's and DPDK's, and programs that are strategies with all of their libraries, by file
-            name -> SHA-256; empty in real time.
+            C's and DPDK's; in real time, too, programs that are strategies with all of their
+            libraries: by file name -> SHA-256.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         disciplines: Name -> queue discipline of the user's own.
         files: Path that the scenario names, as written -> the copy of that file.

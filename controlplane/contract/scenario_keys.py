@@ -12,7 +12,7 @@ from .course import SettledDuration, StartSpec, StrategyName, WindowSpec, settli
 from .disciplines import DROPTAIL, DisciplineSpec
 from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
-from .limit import Admission, Arrivals
+from .limit import Admission
 from .link_changes import LinkChange, TraceSpec
 from .model import AliasedModel, AsText, ContractModel, Name, Several, formerly
 from .path_changes import ReturnBottleneck
@@ -62,8 +62,6 @@ class Bottleneck(AliasedModel, Admission):
             is then what it has before, and what a BDP is taken with.
         return: A bottleneck of its own, drop-tail, that the acknowledgements of all flows share:
             `{rate: 1mbit, buffer: 50pkt}`. Left out: the way back has no queue.
-        arrive_as: What the queue admits or drops as one: `frames`, each by itself, as a switch
-            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
     """
 
     rate: Rate
@@ -76,7 +74,6 @@ class Bottleneck(AliasedModel, Admission):
     changes: tuple[LinkChange, ...] = ()
     trace: TraceSpec | None = None
     return_: Annotated[ReturnBottleneck | None, Field(alias="return")] = None
-    arrive_as: Arrivals = formerly("arrivals", "arrive_as", "frames")
 
     def several(self, base_rtt: Duration) -> Queues | None:
         """What is asked for of several queues; None: there is one.

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 
 from .disciplines import DROPTAIL, Choice, DisciplineAsked
-from .limit import Admission, Arrivals, LimitCounts, QueuedLine
+from .limit import Admission, LimitCounts, QueuedLine
 from .limit import Limit as Limit  # noqa: PLC0414 - others take it from here
 from .link import Departures, ShapedDepartures, TokenBucket
 from .link_changes import ChangingLine
@@ -27,18 +27,11 @@ class Lane(Admission, ChangingLine):
     """A lane: what is asked of a target, what it is told, and what it applied.
 
     Attributes:
-        arrivals: What the queue admits or drops as one: frames, or trains of them.
         back: A bottleneck on the way back; None: no queue is there.
         discipline: The queue's discipline; None: drop-tail.
         queues: Several queues, whose memory is the limit; None: one queue.
     """
 
-    arrivals: Annotated[
-        Arrivals,
-        Needs(
-            "target {of.target} admits {can}, not {value} (bottleneck.arrive_as); " + ELSEWHERE,
-        ),
-    ] = "frames"
     back: Annotated[
         QueuedLine | None,
         Needs(
@@ -113,7 +106,7 @@ class Applied(Lane):
 
 PLAIN_LANE: Final[dict[str, Possible]] = {
     "unit": ("bytes",),
-    "arrivals": ("frames",),
+    "arrive_as": ("frames",),
     "limit_counts": ("system",),
     "discipline": ("droptail",),
     "queues": 1,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config.programs import SHIPPED
-from ..contract.errors import HostError, Interrupted, TargetError
+from ..contract.errors import HostError, Interrupted, NashbedError
 from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.program import FlowProgram, filled
 from ..contract.shared import CONSTANTS
@@ -240,7 +240,7 @@ class Programs:
     def _sockets(self, side: Side, transport: str) -> list[tuple[str, int]]:
         """Local ends of a side's sockets; those of IPv6 where its kernel has that."""
         text = self._session.read_host(side, f"/proc/net/{transport}")
-        with contextlib.suppress(TargetError):
+        with contextlib.suppress(NashbedError):
             text += self._session.read_host(side, f"/proc/net/{transport}6")
         return local_ends(text)
 

@@ -239,10 +239,14 @@ def _whose(testbed: Testbed) -> str:
 def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> int:
     """Trials side by side, as far as lanes and the flow table reach; at least one.
 
-    Lanes that are machines of their own do not share the flow table.
+    Lanes that are machines of their own do not share the flow table. Where they share hosts, trials
+    with programs are run one at a time: a program's socket may take its port at every address, and
+    nobody knows how much of a core it takes.
     """
     lanes = testbed.capacity.lanes
     if capabilities.isolated:
         return lanes
+    if scenario.programs:
+        return 1
     flows = most_flows_at_any_setting(scenario)
     return max(1, min(lanes, capabilities.lanes, capabilities.flows // flows))

@@ -119,7 +119,6 @@ def _setting(scenario: Scenario, values: Values) -> Setting:
         limit=limit,
         overhead_bytes=bottleneck.overhead.bytes,
         **{name: getattr(bottleneck, name) for name in Admission.model_fields},
-        arrivals=bottleneck.arrive_as,
         **link_events(scenario, limit),
         back=back.line(bottleneck.overhead.bytes) if (back := bottleneck.return_) else None,
         discipline=None if is_plain else bottleneck.discipline,

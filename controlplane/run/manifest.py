@@ -95,16 +95,16 @@ def with_guest_kernels(manifest: Manifest, testbed: Testbed, plan: Plan) -> Mani
     return manifest.model_copy(update={"guest_kernels": kernels})
 
 
-def with_guest_programs(manifest: Manifest, scenario: Scenario) -> Manifest:
-    """Add the programs and libraries that the guests run besides their kernels.
+def with_programs(manifest: Manifest, scenario: Scenario, *, is_virtual: bool) -> Manifest:
+    """Add the programs that are strategies, and what guests run besides their kernels.
 
     Args:
-        scenario: Its strategies may be programs.
+        is_virtual: Whether there are guests.
 
     Raises:
         HostError: One is not the one that the run began with.
     """
-    programs = guest_programs() | strategy_programs(scenario)
+    programs = (guest_programs() if is_virtual else {}) | strategy_programs(scenario)
     before = manifest.guest_programs
     if before and (changed := changed_programs(before, programs)):
         raise HostError(

@@ -76,23 +76,24 @@ def _end_ns(measured: TrialMeasurement) -> int:
     return max(flow.end_ns or 0 for flow in measured.sender.flows)
 
 
-ALWAYS = ("overhead_bytes", "arrivals", "slot_bytes", "detail")
+ALWAYS = ("overhead_bytes", "slot_bytes", "detail")
 """What is named in a trial's facts even where it is the default."""
 
 
 def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it.
 
-    Of what was applied other defaults are left out: a new key changes no digest of trials without.
+    Of what was applied other defaults are left out: a new key changes no digest of trials without;
+    nor does it that `arrive_as` was once called `arrivals`.
     """
     late, applied = {"lateness"}, measured.applied
-    usual = {
+    usual = {"arrive_as"} | {
         name
         for name, field in Applied.model_fields.items()
         if name not in ALWAYS and getattr(applied, name) == field.default
     }
     return {
-        "applied": applied.model_dump(mode="json", exclude=usual),
+        "applied": applied.model_dump(mode="json", exclude=usual) | {"arrivals": applied.arrive_as},
         "ready": [flow.model_dump(mode="json") for flow in measured.ready],
         "sender": measured.sender.model_dump(mode="json", exclude=late),
         "sink": measured.sink.model_dump(mode="json", exclude=late),

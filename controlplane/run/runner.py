@@ -12,7 +12,7 @@ from ..machine.c_files.kept import with_objects
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
 from .dispatcher import JobBook, TrialPlace, dispatch, watch
-from .manifest import with_guest_kernels, with_guest_programs
+from .manifest import with_guest_kernels, with_programs
 from .progress import OnProgress, Snapshot
 from .this_machine import ThisMachine
 
@@ -73,5 +73,5 @@ def _with_guests_and_ccas(run: ActiveRun) -> Manifest:
     bed, manifest = run.testbed.model, run.manifest
     if bed.is_virtual:
         manifest = with_guest_kernels(manifest, bed, run.plan)
-        manifest = with_guest_programs(manifest, run.scenario.model)
+    manifest = with_programs(manifest, run.scenario.model, is_virtual=bed.is_virtual)
     return with_objects(manifest, bed, run.ccas)

@@ -109,7 +109,7 @@ class RunningDataPlane:
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
             entries = [_entry(entry, queues is not None) for entry in part]
             self.ask(Done, "flows", lane=lane.lane, entries=entries)
-        plain = (*QueuedLine.model_fields, *Admission.model_fields, "arrivals")
+        plain = (*QueuedLine.model_fields, *Admission.model_fields)
         return asked.applied(
             **{name: getattr(applied, name) for name in plain},
             discipline=_named(asked.discipline, applied.discipline),

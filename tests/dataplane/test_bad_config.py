@@ -216,7 +216,7 @@ TOO_LARGE_CELLS = {"unit": "cells", "value": 9, "cell_bytes": CONSTANTS.cell_byt
             BOTTLENECK | {"limit_counts": "waiting"},
             'bottleneck.limit_counts: bad value "waiting"',
         ),
-        (BOTTLENECK | {"arrivals": "cars"}, 'bottleneck.arrivals: bad value "cars"'),
+        (BOTTLENECK | {"arrive_as": "cars"}, 'bottleneck.arrive_as: bad value "cars"'),
     ],
 )
 def test_a_wrong_bottleneck_of_a_replay(tmp_path: Path, bottleneck: Any, named: str) -> None:
@@ -318,7 +318,7 @@ def test_wrong_queues(tmp_path: Path, queues: Any, named: str) -> None:
     "change",
     [
         {"limit": LIMIT | {"unit": "packets"}},
-        {"arrivals": "trains"},
+        {"arrive_as": "trains"},
         {"discipline": {"name": "codel"}},
     ],
 )

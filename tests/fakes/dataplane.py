@@ -129,16 +129,18 @@ class FakeDataPlane:
         queues, points = request.pop("queues", None), request.pop("dscp", None)
         default = request.pop("dscp_default", None)
         need((queues is None) == (points is None) == (default is None), "dscp is of queues")
-        exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrivals")
+        exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrive_as")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
         need(limit["unit"] in ("bytes", "packets", "cells"), "limit unit")
         whole(limit["value"], 1, CONSTANTS.limit_max, "limit value")
         whole(request["rate_bps"], 1, CONSTANTS.rate_bps_max, "rate_bps")
         whole(request["overhead_bytes"], 0, CONSTANTS.overhead_bytes_max, "overhead_bytes")
-        need(request["arrivals"] in ("frames", "trains"), "arrivals")
+        need(request["arrive_as"] in ("frames", "trains"), "arrive_as")
         need(counts in ("system", "queue"), "limit_counts")
-        applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
+        applied = {
+            key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrive_as")
+        }
         applied["limit_counts"] = counts
         applied |= buckets
         if schedule is not None:

@@ -5,6 +5,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ class FakeSession(Session):
 
     def start_probe(self, side: Side, config: Path) -> Process:
         raise AssertionError("the probe's stand-in is in tests/fakes/path.py")
+
+    def start_program(self, name: str, side: Side, args: Sequence[str], output: Path) -> Process:
+        raise AssertionError("no fake runs programs of others")
+
+    def read_host(self, side: Side, path: str) -> str:
+        raise AssertionError("only programs of others are looked for")
+
+    def only_port(self, side: Side, port: int) -> AbstractContextManager[None]:
+        raise AssertionError("only programs of others have their ports chosen")
 
     def run_beside_senders(
         self, args: Sequence[str], text: str | None, timeout_s: float

@@ -7,15 +7,19 @@ The shim takes and gives plain numbers, so no struct's layout is repeated here.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from collections.abc import Mapping, Sequence
-from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.controlplane.contract import messages
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.records import BIN, DISTURBANCE, PAUSE, POSTCARD, RETURN_QUEUE
 from numpy.typing import NDArray
 from tests.model.trains import Segment
@@ -25,19 +29,16 @@ LIBRARY = BUILD / "hosts" / "dpdk" / "test" / "libnashbed-core.so"
 NEVER = 2**64 - 1
 """EVENT_NEVER: no event is known."""
 
-UNITS = ("bytes", "packets", "cells")
-COUNTS = ("system", "queue")
-SCHEDULERS = ("drr", "strict_priority")
-ALONE = 2**32 - 1
-"""A lane's discipline, as no number of several queues is."""
+PARAMETERS = json.loads(Path(messages.__file__).with_name("lane.json").read_text())["parameters"]
+"""Of each discipline and policy, as the contract describes them."""
 MODES = ("all", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     **{
         f"{kind}_{what}": signature
         for kind in (
-            *("event_heap", "delay_line", "traffic_manager", "returns", "config", "train"),
-            *("lateness", "round_trips", "disturbance"),
+            *("event_heap", "delay_line", "traffic_manager", "returns", "train", "lateness"),
+            *("round_trips", "disturbance"),
         )
         for what, signature in (("new", (c_void_p, [c_uint64])), ("delete", (None, [c_void_p])))
     },
@@ -45,15 +46,12 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "event_heap_set": (None, [c_void_p, c_uint32, c_uint64]),
     "event_heap_next_ns": (c_uint64, [c_void_p]),
     "event_heap_next_source": (c_uint32, [c_void_p]),
-    "returns_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32]),
+    "return_queues_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
     "returns_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
     "returns_get": (c_int, [c_void_p, c_uint64, c_void_p]),
     "returns_write": (c_int, [c_void_p, c_uint32, c_char_p]),
     "delay_line_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
-    "delay_line_impair": (
-        c_int,
-        [c_void_p, c_uint32, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_void_p, c_void_p],
-    ),
+    "delay_line_impair": (c_int, [c_void_p, c_uint32, c_char_p]),
     "delay_line_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "delay_line_clear": (None, [c_void_p, c_uint32]),
     "delay_line_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
@@ -61,23 +59,10 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "delay_line_next_ns": (c_uint64, [c_void_p]),
     "delay_line_lost": (c_uint64, [c_void_p, c_uint32]),
     "delay_line_waiting": (c_uint64, [c_void_p, c_uint32]),
-    "config_limit": (None, [c_void_p, c_uint64, *[c_uint32] * 4]),
-    "config_discipline": (c_int, [c_void_p, c_uint32, c_char_p, c_uint64]),
-    "config_set": (c_int, [c_void_p, c_uint32, c_char_p, c_double]),
-    "config_check": (c_char_p, [c_void_p, c_uint32]),
-    "config_get": (c_double, [c_void_p, c_uint32]),
-    "config_param": (c_char_p, [c_void_p, c_uint32, c_void_p]),
-    "config_queues": (None, [c_void_p, c_uint32, c_uint32]),
-    "config_queue": (None, [c_void_p, c_uint32, c_uint32, c_uint64]),
-    "config_memory": (c_int, [c_void_p, c_char_p, c_uint64]),
-    "config_memory_set": (c_int, [c_void_p, c_char_p, c_double]),
-    "config_memory_limits": (None, [c_void_p, c_void_p]),
-    "config_schedule": (
-        None,
-        [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32, c_uint64, c_uint64],
-    ),
-    "config_policer": (None, [c_void_p, c_uint64, c_uint64]),
-    "config_shaper": (None, [c_void_p, c_uint64, c_uint64, c_uint64]),
+    "config_new": (c_void_p, [c_char_p, c_char_p]),
+    "config_delete": (None, [c_void_p]),
+    "config_write": (c_int, [c_void_p, c_char_p]),
+    "play": (c_int, [c_void_p, c_void_p, c_uint32, c_void_p]),
     "traffic_manager_begin": (None, [c_void_p, c_uint32, c_uint64]),
     "queues_seed": (c_uint64, [c_uint64, c_uint32]),
     "traffic_manager_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
@@ -221,6 +206,26 @@ class Impaired:
     gilbert: tuple[int, int, int, int] | None = None
     seeds: tuple[int, int, int] = (1, 2, 3)
 
+    def told(self) -> JsonObject:
+        """As a data plane is told it."""
+        keys = ("at_ns", "delay_ns", "loss_ppb", "retry_ppb")
+        odds = ("p_ppb", "r_ppb", "loss_bad_ppb", "loss_good_ppb")
+        jitter, reorder, gilbert = self.seeds
+        share, by_ns = self.reorder
+        told: JsonObject = {
+            "changes": [dict(zip(keys, each, strict=True)) for each in self.changes],
+            "reorder": {"share_ppb": share, "by_ns": by_ns, "seed": reorder},
+        }
+        if self.jitter_points:
+            told["jitter"] = {"points_ns": self.jitter_points}
+        elif self.retries is not None:
+            told["jitter"] = {"is_wifi": True, "retry_ppb": self.retries}
+        if "jitter" in told:
+            told["jitter"] |= {"every_ns": self.jitter_every_ns, "seed": jitter}
+        if self.gilbert is not None:
+            told["gilbert"] = dict(zip(odds, self.gilbert, strict=True)) | {"seed": gilbert}
+        return told
+
 
 class DelayLine(Owned):
     """core/delay_line.h."""
@@ -235,25 +240,7 @@ class DelayLine(Owned):
 
     def impair(self, path: int, impaired: Impaired) -> int:
         """0 or a negative errno."""
-        flat = [number for change in impaired.changes for number in change]
-        points = impaired.jitter_points
-        return int(
-            self.call(
-                "impair",
-                path,
-                (c_uint64 * len(flat))(*flat),
-                len(impaired.changes),
-                (c_uint64 * len(points))(*points),
-                len(points),
-                impaired.jitter_every_ns,
-                (c_uint64 * 7)(
-                    *impaired.reorder,
-                    *(impaired.gilbert or (0, 0, 0, 0)),
-                    NEVER if impaired.retries is None else impaired.retries,
-                ),
-                (c_uint64 * 3)(*impaired.seeds),
-            )
-        )
+        return int(self.call("impair", path, json.dumps(impaired.told()).encode()))
 
     def begin(self, path: int, t0_ns: int) -> None:
         """A path's changes count from here on."""
@@ -291,9 +278,9 @@ class ReturnQueues(Owned):
 
     kind = "returns"
 
-    def configure(self, lane: int, rate_bps: int, limit_packets: int, overhead: int = 0) -> int:
+    def configure(self, lane: int, config: Lane) -> int:
         """0 or a negative errno."""
-        return int(self.call("configure", lane, rate_bps, limit_packets, overhead))
+        return int(CORE.call("return_queues_configure", self.handle, lane, config.handle))
 
     def put(self, lane: int, packet: int, size: int, now_ns: int) -> bool:
         """Whether it was taken; else it is dropped."""
@@ -420,17 +407,6 @@ class QueueStats:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A line of a discipline's parameter table."""
-
-    name: str
-    kind: int
-    first: float
-    least: float
-    most: float
-
-
-@dataclass(frozen=True)
 class Queue:
     """One of several queues of a lane.
 
@@ -439,7 +415,7 @@ class Queue:
         limit: Its own limit in bytes; 0: none.
         discipline: Its discipline; None: drop-tail.
         params: The discipline's.
-        seed: The discipline's.
+        seed: The discipline's; 0: one of its own.
     """
 
     weight: int = 1
@@ -448,11 +424,37 @@ class Queue:
     params: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
 
+    def told(self) -> JsonObject:
+        """As a data plane is told it."""
+        told: JsonObject = {"weight": self.weight, "limit_bytes": self.limit}
+        if self.discipline is not None:
+            told["discipline"] = named(self.discipline, self.seed, self.params)
+        return told
 
-class Lane(Owned):
-    """A lane's configuration: struct lane_config."""
 
-    kind = "config"
+def parameters(name: str) -> list[JsonObject]:
+    """Those of a discipline or a policy, with those of the one that it is made of."""
+    own = PARAMETERS.get(name, {"holds": "", "fields": []})
+    return (parameters(own["holds"]) if own["holds"] else []) + own["fields"]
+
+
+def named(name: str, seed: int, params: Mapping[str, Any]) -> JsonObject:
+    """A discipline or a policy as a data plane is told it; flags may be 0 and 1."""
+    told = {"name": name, "seed": seed, **params}
+    for each in parameters(name):
+        if (key := each["name"]) in params:
+            value = told.pop(key)
+            unit = {"time": "_ns", "bytes": "_bytes"}.get(each["kind"], "")
+            told[key + unit] = bool(value) if each["kind"] == "flag" and value in (0, 1) else value
+    return told
+
+
+class Lane:
+    """A lane's configuration: struct lane_config.
+
+    Raises:
+        ValueError: It cannot be; so do the methods, which add to it.
+    """
 
     def __init__(
         self,
@@ -463,51 +465,49 @@ class Lane(Owned):
         counts: str = "system",
         overhead: int = 0,
     ) -> None:
-        units = (UNITS.index(unit), cell_bytes, COUNTS.index(counts), overhead)
-        super().__init__(rate_bps)
-        self.call("limit", limit, *units)
+        self.handle = None
+        self._told: JsonObject = {}
+        limited = {"unit": unit, "value": limit, "cell_bytes": cell_bytes}
+        self._tell(rate_bps=rate_bps, limit=limited, limit_counts=counts, overhead_bytes=overhead)
 
-    def discipline(self, name: str, seed: int = 0, **params: float) -> Lane:
-        """Decide by a discipline; without this it is drop-tail.
+    def __del__(self) -> None:
+        if self.handle:
+            CORE.call("config_delete", self.handle)
 
-        Raises:
-            ValueError: A parameter is unknown or out of range, or they do not go together.
-        """
-        self._decide(ALONE, name, seed, params)
+    def _tell(self, **more: Any) -> Lane:
+        told, problem = {**self._told, **more}, ctypes.create_string_buffer(1024)
+        handle = CORE.call("config_new", json.dumps(told).encode(), problem)
+        if not handle:
+            raise ValueError(problem.value.decode())
+        self.__del__()
+        self.handle, self._told = handle, told
         return self
 
-    def _decide(self, queue: int, name: str, seed: int, params: Mapping[str, float]) -> None:
-        if self.call("discipline", queue, name.encode(), seed) != 0:
-            raise ValueError(name)
-        for key, value in params.items():
-            error = -self.call("set", queue, key.encode(), value)
-            if error:
-                raise ValueError(f"{key}: {os.strerror(error)}")
-        wrong = self.call("check", queue)
-        if wrong is not None:
-            raise ValueError(wrong.decode())
+    def discipline(self, name: str, seed: int = 0, **params: float) -> Lane:
+        """Decide by a discipline; without this it is drop-tail."""
+        return self._tell(discipline=named(name, seed, params))
 
     def states(self, states: Sequence[tuple[int, int, int]], period_ns: int = 0) -> Lane:
         """Time, rate and limit from then on."""
-        self._given = (c_uint64 * (3 * len(states)))(*(n for each in states for n in each))
-        self.call("schedule", self._given, len(states), None, 0, 0, period_ns)
-        return self
+        keys = ("at_ns", "rate_bps", "limit")
+        listed = [dict(zip(keys, each, strict=True)) for each in states]
+        return self._tell(schedule={"states": listed, "period_ns": period_ns})
 
     def opportunities(self, times_ns: Sequence[int], bits: int, period_ns: int = 0) -> Lane:
         """So many bits at each of these times."""
-        self._given = (c_uint64 * len(times_ns))(*times_ns)
-        self.call("schedule", None, 0, self._given, len(times_ns), bits, period_ns)
-        return self
+        with NamedTemporaryFile() as file:
+            np.array(times_ns, "<u8").tofile(file.name)
+            told = {"opportunities": file.name, "opportunity_bits": bits, "period_ns": period_ns}
+            return self._tell(schedule=told)
 
     def policer(self, rate_bps: int, burst_bytes: int) -> Lane:
         """A token bucket in front of the queue."""
-        self.call("policer", rate_bps, burst_bytes)
-        return self
+        return self._tell(policer={"rate_bps": rate_bps, "burst_bytes": burst_bytes})
 
     def shaper(self, burst_bytes: int, peak_bps: int = 0, mtu_bytes: int = 0) -> Lane:
-        """A token bucket in place of the line."""
-        self.call("shaper", burst_bytes, peak_bps, mtu_bytes)
-        return self
+        """A token bucket in place of the line; a peak rate of 0: there is none."""
+        told = {"burst_bytes": burst_bytes, "peak_bps": peak_bps, "mtu_bytes": mtu_bytes}
+        return self._tell(shaper={key: value for key, value in told.items() if value})
 
     def queues(
         self,
@@ -521,38 +521,18 @@ class Lane(Owned):
         Args:
             queues: In the order of priority.
             scheduler: Who is served next.
-            memory: The policy of the memory, which is the lane's limit; or a shared object.
-            params: The policy's; of "static": limits.
-
-        Raises:
-            ValueError: A parameter is unknown or out of range, or they do not go together.
+            memory: The policy of the memory, which is the lane's limit.
+            params: The policy's.
         """
-        self.call("queues", len(queues), SCHEDULERS.index(scheduler))
-        for number, queue in enumerate(queues):
-            self.call("queue", number, queue.weight, queue.limit)
-            if queue.discipline is not None:
-                self._decide(number, queue.discipline, queue.seed, queue.params)
-        if self.call("memory", memory.encode(), 1) != 0:
-            raise ValueError(memory)
-        if memory == "static":
-            limits = params.pop("limits")
-            self.call("memory_limits", (c_uint64 * len(limits))(*limits))
-        for key, value in params.items():
-            if self.call("memory_set", key.encode(), value) != 0:
-                raise ValueError(f"{key}: {value}")
-        return self
+        listed = [queue.told() for queue in queues]
+        shared = named(memory, 1, params)
+        return self._tell(queues={"queues": listed, "scheduler": scheduler, "memory": shared})
 
-    def parameters(self) -> list[Parameter]:
-        """The discipline's table."""
-        out, found = (c_double * 4)(), []
-        while (name := self.call("param", len(found), out)) is not None:
-            kind, *numbers = out
-            found.append(Parameter(name.decode(), int(kind), *numbers))
-        return found
-
-    def values(self) -> Mapping[str, float]:
+    def values(self) -> JsonObject:
         """The discipline's parameters, with what was computed for those that were left out."""
-        return {p.name: self.call("get", i) for i, p in enumerate(self.parameters())}
+        with NamedTemporaryFile() as file:
+            assert CORE.call("config_write", self.handle, file.name.encode()) == 0
+            return dict(json.load(file)["discipline"])
 
 
 class TrafficManager(Owned):

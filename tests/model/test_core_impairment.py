@@ -29,7 +29,7 @@ def impairments(draw: st.DrawFn, *, reorders: bool = True) -> Impaired:
         jitter_every_ns=draw(st.sampled_from([0, 0, 7, 300])),
         reorder=(draw(SHARE), draw(st.integers(1, 800))) if reorders else (0, 0),
         gilbert=draw(st.one_of(st.none(), st.tuples(SHARE, SHARE, SHARE, SHARE))),
-        seeds=draw(st.tuples(*[st.integers(0, 2**64 - 1)] * 3)),
+        seeds=draw(st.tuples(*[st.integers(0, 2**63 - 1)] * 3)),
     )
 
 

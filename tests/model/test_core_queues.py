@@ -75,7 +75,7 @@ def policies(draw: Any, n: int) -> tuple[str, dict[str, Any], Threshold]:
     )
     if name == "static":
         limits = draw(st.lists(st.sampled_from([2000, 9000, 20_000]), min_size=n, max_size=n))
-        return name, {"limits": limits}, static(limits)
+        return name, {"limits_bytes": limits}, static(limits)
     if name == "dynamic_threshold":
         alpha = draw(st.one_of(st.sampled_from([0.0625, 0.5, 1.0, 8.0]), st.floats(0.0625, 64)))
         return name, {"alpha": alpha}, dynamic_threshold(alpha)

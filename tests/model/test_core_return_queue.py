@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.model.core import NEVER, ReturnQueues
+from tests.model.core import NEVER, Lane, ReturnQueues
 
 BIN_NS = 10_000_000
 S = 10**9
@@ -59,7 +59,7 @@ def told(records: Any) -> dict[int, list[int]]:
 @given(PACKETS)
 def test_against_the_model(tmp_path: Path, packets: list[tuple[int, int]]) -> None:
     queues, now_ns = ReturnQueues(2), 0
-    assert queues.configure(1, RATE_BPS, LIMIT, OVERHEAD) == 0
+    assert queues.configure(1, Lane(RATE_BPS, LIMIT, "packets", overhead=OVERHEAD)) == 0
     expected, bins = model(packets)
     out, taken = [], []
     for packet, (gap_ns, size) in enumerate(packets):
@@ -78,7 +78,7 @@ def test_against_the_model(tmp_path: Path, packets: list[tuple[int, int]]) -> No
 def test_records_are_taken_out_once_and_each_lane_has_its_own(tmp_path: Path) -> None:
     queues = ReturnQueues(2)
     for lane in (0, 1):
-        queues.configure(lane, RATE_BPS, LIMIT)
+        queues.configure(lane, Lane(RATE_BPS, LIMIT, "packets"))
         queues.put(lane, lane, 66, 5)
     assert [got[2] for got in iter(lambda: queues.get(NEVER - 1), None)] == [0, 1]
     for lane in (0, 1):

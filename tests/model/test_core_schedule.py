@@ -244,10 +244,13 @@ def test_a_shaper_that_cannot_be_is_refused(config: Lane) -> None:
     ],
 )
 def test_states_out_of_order_are_refused(states: list[tuple[int, int, int]]) -> None:
-    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).states(states)) < 0
+    with pytest.raises(ValueError, match="schedule: bad value"):
+        Lane(10**6, 9000).states(states)
 
 
 def test_nothing_to_send_is_refused() -> None:
     """Else a departure would be searched for without end."""
-    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).states([(0, 0, 9)], 10)) < 0
-    assert TrafficManager(1).set_up(0, Lane(10**6, 9000).opportunities([0], 9, 0)) < 0
+    with pytest.raises(ValueError, match="schedule: bad value"):
+        Lane(10**6, 9000).states([(0, 0, 9)], 10)
+    with pytest.raises(ValueError, match="schedule: bad value"):
+        Lane(10**6, 9000).opportunities([0], 9, 0)

@@ -60,7 +60,7 @@ class Bottleneck:
             "rate_bps": self.rate_bps,
             "limit": limit,
             "overhead_bytes": self.overhead,
-            "arrivals": self.arrivals,
+            "arrive_as": self.arrivals,
             "limit_counts": self.counts,
         }
         if self.discipline is not None:

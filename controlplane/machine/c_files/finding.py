@@ -135,7 +135,7 @@ def require_strategies(scenario: Loaded[Scenario], testbed: Testbed, ccas: Seque
     others = [name for name in scenario.model.kernel_ccas if name not in files]
     check_strategies(others, scenario.name, kernels_own(testbed), not testbed.is_virtual)
     require_runnable(ccas, testbed.is_virtual)
-    require_programs(scenario.model, scenario.name, is_virtual=testbed.is_virtual)
+    require_programs(scenario.model, scenario.name)
     require_parameters(scenario.model, ccas)
     if not testbed.is_virtual:
         require_ccas(ccas)

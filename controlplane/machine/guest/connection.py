@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import queue
 import shlex
 import signal
@@ -33,7 +32,7 @@ from ...contract.model import JsonObject
 from ..host.layout import Side
 from ..process.clock import Clock
 from ..process.control_client import ControlClient, Patience
-from ..process.managed import STOP_GRACE_S, ManagedProcess, json_event
+from ..process.managed import STOP_GRACE_S, ManagedProcess, json_event, last_lines
 
 LOG = logging.getLogger(__name__)
 
@@ -48,8 +47,6 @@ Answer = TypeVar("Answer", bound=Message)
 TakeEvent = Callable[[GuestEvent], None]
 
 KILL_GRACE_S = 1.0
-LAST_WORDS = 20
-LAST_BYTES = 65_536
 ENDED_WITH_GUEST = -signal.SIGKILL
 """Exit code of a process whose guest has ended."""
 
@@ -294,13 +291,7 @@ class GuestProcess(ManagedProcess):
     @property
     def last_words(self) -> tuple[str, ...]:
         """The last lines of its standard error."""
-        try:
-            with self._log.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - LAST_BYTES))
-                lines = log.read().decode(errors="replace").splitlines()
-        except OSError:
-            return ()
-        return tuple(line.strip() for line in lines if line.strip())[-LAST_WORDS:]
+        return last_lines(self._log)
 
     def poll(self) -> int | None:
         """Exit code as far as it was reported, or None while it runs."""

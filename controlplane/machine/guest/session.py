@@ -30,6 +30,8 @@ from ..host.counters import (
 from ..host.layout import SIDES, Side
 from ..host.runs import StateFile
 from ..host.session import (
+    PORT_RANGE,
+    USUAL_PORTS,
     PathEnds,
     Session,
     SessionRequest,
@@ -65,8 +67,6 @@ WINDOW_COPIES = 6
 """What is in flight is in the senders' buffers, and what waits for it at the receivers; both with
 the kernel's own overhead."""
 PAGE_BYTES = 4096
-PORT_RANGE = "net.ipv4.ip_local_port_range"
-USUAL_PORTS = "32768 60999"
 HARDWARE_ADDRESS = "02:00:00:00:00:01"
 """Address of both interfaces, so that frames need no ARP."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ...contract.errors import HostError, TargetError
@@ -17,12 +18,12 @@ from ..paths import DATAPLANE, FLOWS, PROBE, built
 from ..process import command
 from ..process.clock import SYSTEM_CLOCK, Clock
 from ..process.command import Completed
-from ..process.managed import ManagedProcess, Process, json_event
+from ..process.managed import ManagedProcess, Process, ProgramOfOthers, json_event
 from . import namespaces, preflight, runs
 from .cores import plan_shield, raise_shield
 from .counters import SOFTNET, StrainCounts, lost, read_kernel_counts, softnet_losses, strained
 from .layout import PORTS, HostSide, Layout, Side, make_layout
-from .nics import as_set, link_downs, look_at, plan_backlog, raise_backlog
+from .nics import as_set, inside, link_downs, look_at, plan_backlog, raise_backlog
 from .programs import (
     connect_switch,
     favour_group,
@@ -30,6 +31,8 @@ from .programs import (
 )
 from .runs import STATE_DIR, RunState, StateFile, admission, own_state
 from .session import (
+    PORT_RANGE,
+    USUAL_PORTS,
     PathEnds,
     Session,
     SessionRequest,
@@ -187,6 +190,29 @@ class LocalSession(Session):
         """Start nashbed-probe in a side's namespace."""
         args = [str(built(PROBE)), "--config", str(config)]
         return self._start(f"probe ({side})", self.layout.hosts[side], args, None)
+
+    def start_program(
+        self, name: str, side: Side, args: Sequence[str], output: Path
+    ) -> ManagedProcess:
+        """Start a program in a side's namespace, off the packet loops' cores."""
+        wrapped = inside(self.layout.hosts[side], args)
+        process = ProgramOfOthers(name, wrapped, output, self._state)
+        self._processes.append(process)
+        return process
+
+    def read_host(self, side: Side, path: str) -> str:
+        """A file as a side's namespace has it."""
+        return command.run(inside(self.layout.hosts[side], ["cat", path])).out
+
+    @contextmanager
+    def only_port(self, side: Side, port: int) -> Iterator[None]:
+        """See `Session`; trials with programs are run one at a time."""
+        namespace = self.layout.hosts[side]
+        namespaces.set_sysctls(namespace, {PORT_RANGE: f"{port} {port}"})
+        try:
+            yield
+        finally:
+            namespaces.set_sysctls(namespace, {PORT_RANGE: USUAL_PORTS})
 
     def run_beside_senders(
         self, args: Sequence[str], text: str | None, timeout_s: float

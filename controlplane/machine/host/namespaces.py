@@ -44,8 +44,8 @@ def create(layout: Layout) -> None:
     for name in layout.namespaces:
         command.run(["ip", "netns", "add", name])
         command.run(["ip", "-n", name, "link", "set", "lo", "up"])
-        _sysctl(name, {"net.ipv6.conf.all.disable_ipv6": "1",
-                       "net.ipv6.conf.default.disable_ipv6": "1"})  # fmt: skip
+        set_sysctls(name, {"net.ipv6.conf.all.disable_ipv6": "1",
+                           "net.ipv6.conf.default.disable_ipv6": "1"})  # fmt: skip
     for side in layout.sides:
         if side.peer:
             _make_veth((side.namespace, side.interface), (side.peer_namespace, side.peer))
@@ -105,7 +105,7 @@ def configure(layout: Layout, sysctls: dict[str, str], qdisc: str = "") -> None:
         qdisc: What queues before each, as tc names it; empty: a FIFO before those that need one.
     """
     for namespace in layout.hosts.values():
-        _sysctl(namespace, sysctls)
+        set_sysctls(namespace, sysctls)
     for side in layout.sides:
         _offloads_off(side.namespace, side.interface)
         link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(side.mtu)]
@@ -220,7 +220,8 @@ def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
     command.run(inside(namespace, ["tee", *files]), text=",".join(groups) + "\n")
 
 
-def _sysctl(namespace: str, values: dict[str, str]) -> None:
+def set_sysctls(namespace: str, values: dict[str, str]) -> None:
+    """Change settings of a namespace's kernel, in their order."""
     settings = [f"{name}={value}" for name, value in values.items()]
     command.run(["ip", "netns", "exec", namespace, "sysctl", "-q", "-w", *settings])
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.c_files import CFile
-from ...contract.errors import TargetError
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.scenario_keys import Hosts
@@ -23,6 +22,8 @@ from ..process.managed import TARGETS, ManagedProcess
 from .counters import StrainCounts
 from .layout import Side
 
+PORT_RANGE = "net.ipv4.ip_local_port_range"
+USUAL_PORTS = "32768 60999"
 NO_WISHES = Hosts()
 """Hosts of which a scenario says nothing."""
 CAPTURE_BYTES = 128
@@ -78,6 +79,7 @@ class Session(ABC):
     def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe on one side."""
 
+    @abstractmethod
     def start_program(
         self, name: str, side: Side, args: Sequence[str], output: Path
     ) -> ManagedProcess:
@@ -86,15 +88,18 @@ class Session(ABC):
         Args:
             output: Where its standard error goes.
         """
-        raise TargetError(f"{name}: programs run in virtual time only")
 
+    @abstractmethod
     def read_host(self, side: Side, path: str) -> str:
-        """A file as a side's namespace has it."""
-        raise TargetError(f"{path}: programs run in virtual time only")
+        """A file as a side's namespace has it.
 
+        Raises:
+            NashbedError: It cannot be read.
+        """
+
+    @abstractmethod
     def only_port(self, side: Side, port: int) -> AbstractContextManager[None]:
         """Have the kernel of a side choose this port for sockets that name none, for a while."""
-        raise TargetError(f"port {port}: programs run in virtual time only")
 
     @abstractmethod
     def run_beside_senders(
@@ -176,8 +181,9 @@ class SessionRequest:
         hosts: What the hosts' kernels are told besides.
         ccas: CCAs that the hosts' kernel does not have of its own.
         disciplines: Queue disciplines of the user's own.
-        programs: Whether programs of others run in guests: what the processor would tell them, its
-            random numbers and its clock, is then the guest's, and sockets of IPv6 can be made.
+        programs: Whether programs of others run among the hosts. In guests, what the processor
+            would tell them, its random numbers and its clock, is then the guest's, and sockets of
+            IPv6 can be made.
     """
 
     run_id: str

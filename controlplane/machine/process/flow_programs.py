@@ -28,20 +28,18 @@ def which(program: str) -> Path:
     return Path(found)
 
 
-def require_programs(scenario: Scenario, where: str, *, is_virtual: bool) -> None:
+def require_programs(scenario: Scenario, where: str) -> None:
     """Refuse strategies that are programs which cannot run here.
 
     Args:
         where: The scenario's file, for messages.
 
     Raises:
-        ConfigError: Trials are in real time, or something else of the scenario is in the way.
+        ConfigError: Something else of the scenario is in the way.
         PrerequisiteError: A program is missing; one line for each.
     """
     if not scenario.programs:
         return
-    if not is_virtual:
-        raise ConfigError(f"{where}: strategies: programs run in virtual time (testbed virtual)")
     if scenario.telemetry.postcards != "all":
         raise ConfigError(f"{where}: telemetry.postcards: write all, which programs need")
     problems = []

@@ -40,6 +40,8 @@ from .table import ChildProcess, ProcessRegister, oom_kills, start_time
 LOG = logging.getLogger(__name__)
 
 STOP_GRACE_S = 3.0
+LAST_WORDS = 20
+LAST_BYTES = 65_536
 _ERRORS: dict[int, type[NashbedError]] = {EXIT_TARGET: TargetError, EXIT_HOST: HostError}
 SHARED = ("dataplane", "switch", "testpmd")
 """Programs that all lanes share: when one has ended, no attempt at a trial can go better."""
@@ -220,7 +222,7 @@ class Process(ManagedProcess):
         self._read_event = read_event
         self._register = register
         self._oom_kills = oom_kills()
-        self._last_words: deque[str] = deque(maxlen=20)
+        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._log = log_path.open("a", encoding="utf-8") if log_path else None
         wrapped = dying_with(os.getpid(), args)
         LOG.info("start %s: %s", name, shlex.join(wrapped))
@@ -296,10 +298,13 @@ class Process(ManagedProcess):
         started = start_time(self.pid)
         if self._register is None or started is None:
             return None
-        files = tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
-        child = ChildProcess(pid=self.pid, start=started, executables=files)
+        child = ChildProcess(pid=self.pid, start=started, executables=self._executables(args))
         self._register.add_process(child)
         return child
+
+    def _executables(self, args: Sequence[str]) -> tuple[str, ...]:
+        """What it may be running, as `ChildProcess` has it."""
+        return tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
 
     def _finish(self, code: int) -> None:
         for thread in self._readers:
@@ -352,6 +357,46 @@ class Process(ManagedProcess):
         LOG.debug("%s stderr: %s", self.name, line[:2000])
         if self._log is not None:
             self._log.write(line + "\n")
+
+
+class ProgramOfOthers(Process):
+    """A program that is no part of nashbed; the processes that it starts end with it.
+
+    Args:
+        name: What it is called in errors and in the log.
+        args: Its command line.
+        output: The file that its standard error goes to.
+        register: Where it is noted as ours.
+    """
+
+    def __init__(
+        self, name: str, args: Sequence[str], output: Path, register: ProcessRegister | None = None
+    ) -> None:
+        self._output = output
+        super().__init__(name, ["sh", "-c", 'exec "$@" 2>"$0"', str(output), *args], register)
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """The last lines of its file; where there are none, what kept it from being started."""
+        return last_lines(self._output) or super().last_words
+
+    def _executables(self, args: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    def _finish(self, code: int) -> None:
+        ChildProcess(pid=self.pid, start=0, executables=()).end_descendants()
+        super()._finish(code)
+
+
+def last_lines(path: Path) -> tuple[str, ...]:
+    """The last lines of a file that are not empty; none where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ()
+    return tuple(line.strip() for line in lines if line.strip())[-LAST_WORDS:]
 
 
 def _real(program: str) -> str:

@@ -27,7 +27,8 @@ class ChildProcess(ContractModel):
     Attributes:
         pid: Its process id.
         start: Its start time in clock ticks since boot.
-        executables: Files it may be running: the wrappers it is started through, then itself.
+        executables: Files it may be running: the wrappers it is started through, then itself;
+            empty: any, for a program of others.
     """
 
     pid: int
@@ -54,7 +55,7 @@ class ChildProcess(ContractModel):
         )
 
     def end_descendants(self) -> None:
-        """Kill what this process has started of its own kind."""
+        """Kill what `descendants` finds."""
         for pid in self.descendants():
             _kill(pid)
 
@@ -70,7 +71,7 @@ class ChildProcess(ContractModel):
 
     def _runs(self, pid: int) -> bool:
         running = (executable(pid) or "").removesuffix(" (deleted)")
-        return running in self.executables
+        return not self.executables or running in self.executables
 
 
 class ProcessRegister(Protocol):

@@ -147,7 +147,7 @@ lane_check(const struct json_place *place, void *structure)
 	line_describe(config, &line);
 	if (config->queues.n_queues == 0)
 		return check_discipline(place, &config->discipline, &line);
-	if (config->limit.unit != UNIT_BYTES || config->arrivals != ARRIVALS_FRAMES ||
+	if (config->limit.unit != UNIT_BYTES || config->arrive_as != ARRIVE_AS_FRAMES ||
 	    config->discipline.ops != NULL)
 		return json_place_error(&inner, "need a limit in bytes, frames one by one, and no "
 						"discipline beside them");

@@ -102,13 +102,9 @@ int
 delay_line_configure(struct delay_line *line, uint32_t path_id,
 		     const struct delay_settings *settings)
 {
-	struct delay_path *path;
-	int fifo;
+	struct delay_path *path = &line->paths[path_id];
+	int fifo = find_fifo(line, path->direction, settings->delay_ns);
 
-	if (path_id >= line->n_paths || settings->loss_ppb > LOSS_CERTAIN_PPB)
-		return -EINVAL;
-	path = &line->paths[path_id];
-	fifo = find_fifo(line, path->direction, settings->delay_ns);
 	if (fifo < 0)
 		return fifo;
 	line->fifos[fifo].users++;
@@ -146,12 +142,9 @@ int
 delay_line_impair(struct delay_line *line, uint32_t path_id,
 		  const struct impairment_settings *settings)
 {
-	struct delay_path *path;
+	struct delay_path *path = &line->paths[path_id];
 	struct impairment *imp;
 
-	if (path_id >= line->n_paths)
-		return -EINVAL;
-	path = &line->paths[path_id];
 	if (path->fifo == DELAY_NONE || path->impairment != NULL)
 		return -EINVAL;
 	if (!impairment_is_any(settings))

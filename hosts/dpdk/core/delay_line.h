@@ -77,8 +77,8 @@ enum delay_verdict {
 int delay_line_init(struct delay_line *line, uint32_t n_paths);
 void delay_line_free(struct delay_line *line);
 
-/* Set what a path does; its sequences begin anew. 0, -EINVAL for a path or loss out of range,
- * -ENOSPC when over 512 different delays are in use, those of the two directions counted apart.
+/* Set what a path does; its sequences begin anew. 0, or -ENOSPC when over 512
+ * different delays are in use, those of the two directions counted apart.
  */
 int delay_line_configure(struct delay_line *line, uint32_t path,
 			 const struct delay_settings *settings);

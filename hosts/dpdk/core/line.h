@@ -31,16 +31,6 @@ line_describe(const struct lane_config *config, struct aqm_line *line)
 	line_limit(config, config->limit.value, line);
 }
 
-static inline bool
-line_valid(const struct lane_config *config)
-{
-	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
-		return false;
-	if (config->limit.value == 0 || config->limit.value > LIMIT_MAX)
-		return false;
-	return config->limit.unit != UNIT_CELLS || config->limit.cell_bytes > 0;
-}
-
 static inline uint64_t
 line_units(const struct lane_config *config, uint32_t bytes)
 {

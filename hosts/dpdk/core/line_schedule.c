@@ -95,8 +95,6 @@ line_schedule_create(struct line_schedule **schedule, const struct line_plan *pl
 	*schedule = NULL;
 	if (line_plan_is_empty(plan))
 		return 0;
-	if (!line_plan_is_valid(plan))
-		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL || copy_plan(&s->plan, plan) < 0) {
 		free(s);

@@ -47,7 +47,7 @@ struct line_schedule {
 	struct line_cursor sending, arriving;
 };
 
-/* A copy of the plan, which waits for its begin. 0, -EINVAL or -ENOMEM; NULL for an empty plan. */
+/* A copy of the plan, which waits for its begin. 0 or -ENOMEM; NULL for an empty plan. */
 int line_schedule_create(struct line_schedule **schedule, const struct line_plan *plan,
 			 uint64_t rate_bps, uint64_t limit);
 void line_schedule_destroy(struct line_schedule *s);

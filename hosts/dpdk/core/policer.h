@@ -8,12 +8,6 @@
 #include "lane_config.h"
 #include "token_bucket.h"
 
-static inline bool
-policer_valid(const struct policer_config *config)
-{
-	return config->rate_bps == 0 || token_bucket_valid(config->rate_bps, config->burst_bytes);
-}
-
 /* Whether there are tokens for n packets that arrive as one, which then are used. */
 static inline bool
 policer_passes(struct token_bucket *policer, const struct queue_packet *packets, uint32_t n,

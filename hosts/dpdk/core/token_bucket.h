@@ -19,13 +19,6 @@ struct token_bucket {
 	uint64_t filled_ns;
 };
 
-static inline bool
-token_bucket_valid(uint64_t rate_bps, uint64_t bytes)
-{
-	return rate_bps > 0 && rate_bps <= RATE_BPS_MAX && bytes > 0 &&
-	       bytes <= UINT64_MAX / TOKEN_PARTS_PER_BYTE;
-}
-
 static inline void
 token_bucket_init(struct token_bucket *b, uint64_t rate_bps, uint64_t bytes)
 {

@@ -115,7 +115,7 @@ traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *conf
 	struct line_schedule *schedule;
 	int error;
 
-	if (!line_valid(config) || !policer_valid(&config->policer) || !shaper_valid(config))
+	if (!shaper_valid(config))
 		return -EINVAL;
 	if (queue_bytes(lane) > 0 || lane->dropped.count > 0)
 		return -EBUSY;
@@ -370,7 +370,7 @@ traffic_lane_describe(const struct traffic_lane *lane, char *text, size_t text_b
 		     " bytes per packet",
 		     config->rate_bps, config->limit.value, line_unit_name(config->limit.unit),
 		     config->overhead_bytes);
-	if (config->arrivals == ARRIVALS_TRAINS)
+	if (config->arrive_as == ARRIVE_AS_TRAINS)
 		describe_add(&line, ", trains all or nothing");
 	if (!lane->line.counts_sent && config->discipline.ops == &droptail_ops)
 		describe_add(&line, ", what is being sent does not count");

@@ -41,7 +41,7 @@ struct traffic_lane {
 void traffic_lane_init(struct traffic_lane *lane);
 void traffic_lane_free(struct traffic_lane *lane);
 
-/* 0; -EINVAL for a value out of range; -EBUSY while packets are queued; -ENOMEM. */
+/* 0; -EINVAL for a shaper that cannot be; -EBUSY while packets are queued; -ENOMEM. */
 int traffic_lane_configure(struct traffic_lane *lane, const struct lane_config *config);
 
 /* n packets that arrive as one: true when all are taken; false when all are dropped. Fills all of

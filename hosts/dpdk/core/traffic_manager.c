@@ -32,7 +32,7 @@ int
 traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			  const struct lane_config *config)
 {
-	return lane < tm->n_lanes ? traffic_lane_configure(&tm->lanes[lane], config) : -EINVAL;
+	return traffic_lane_configure(&tm->lanes[lane], config);
 }
 
 static void

@@ -18,7 +18,7 @@ struct traffic_manager {
 int traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes);
 void traffic_manager_free(struct traffic_manager *tm);
 
-/* As traffic_lane_configure(); -EINVAL also for a lane that does not exist. */
+/* As traffic_lane_configure(). */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct lane_config *config);
 
@@ -49,7 +49,7 @@ int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, ch
 static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->lanes[lane].config.arrivals == ARRIVALS_TRAINS;
+	return tm->lanes[lane].config.arrive_as == ARRIVE_AS_TRAINS;
 }
 
 /* Whether packets of this lane say which of several queues they are for. */

@@ -98,7 +98,7 @@ advance_to(struct replay *r, uint64_t end_ns)
 static void
 receive_at(struct replay *r, enum wire_id wire, struct rte_mbuf *mbuf, uint64_t now_ns)
 {
-	bool trains = r->driver.dp.config.bottleneck.arrivals == ARRIVALS_TRAINS;
+	bool trains = r->driver.dp.config.bottleneck.arrive_as == ARRIVE_AS_TRAINS;
 
 	advance_to(r, trains && now_ns > 0 ? now_ns - 1 : now_ns);
 	virtual_driver_receive(&r->driver, wire, mbuf, now_ns);

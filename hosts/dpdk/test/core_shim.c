@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/aqm_load.h"
+#include "config/lane_json.h"
 #include "core/collector.h"
 #include "core/delay_line.h"
-#include "core/disciplines.h"
 #include "core/disturbance.h"
 #include "core/lateness.h"
-#include "core/line.h"
-#include "core/policies.h"
 #include "core/prng.h"
 #include "core/return_queue.h"
 #include "core/round_trips.h"
@@ -49,11 +46,47 @@ OWNED(traffic_manager, traffic_manager, traffic_manager_init(made, (uint32_t)num
       traffic_manager_free(made))
 OWNED(returns, return_queues, return_queues_init(made, (uint32_t)number, 0),
       return_queues_free(made))
-OWNED(config, lane_config, made->rate_bps = number, (void)made)
 OWNED(train, train, (void)number, (void)made)
 OWNED(lateness, lateness, (void)number, (void)made)
 OWNED(round_trips, round_trips, round_trips_init(made), round_trips_free(made))
 OWNED(disturbance, disturbance, disturbance_init(made, number), disturbance_clear(made))
+
+void
+shim_config_delete(struct lane_config *config)
+{
+	line_plan_free(&config->schedule);
+	free(config);
+}
+
+/* As a data plane is told it; NULL with what is wrong. */
+struct lane_config *
+shim_config_new(const char *told, char problem[static sizeof(struct failure)])
+{
+	struct lane_config *made = calloc(1, sizeof(*made));
+	struct failure failure = {0};
+	const struct json_place place = {.source = "lane", .failure = &failure};
+	json_t *object = json_loads(told, 0, NULL);
+	bool is_read = json_fields_read(&place, object, lane_config_fields, made) == 0 &&
+		       lane_check(&place, made) == 0;
+
+	json_decref(object);
+	if (is_read)
+		return made;
+	shim_config_delete(made);
+	strcpy(problem, failure.text);
+	return NULL;
+}
+
+/* What was left out is computed; 0 or a negative errno. */
+int
+shim_config_write(const struct lane_config *config, const char *path)
+{
+	json_t *object = json_fields_write(lane_config_fields, config);
+	int error = json_dump_file(object, path, 0);
+
+	json_decref(object);
+	return error;
+}
 
 uint64_t
 shim_event_heap_next_ns(const struct event_heap *heap)
@@ -81,39 +114,21 @@ shim_delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay
 	return delay_line_configure(line, path, &settings);
 }
 
-/* changes: at, delay, loss, retries of each; odds: share and by of reordering, p, r, 1-h, 1-k, retries
- * (UINT64_MAX: no Wi-Fi); seeds: of jitter, reordering, bursts.
- */
+/* The settings as a data plane is told them, in JSON. */
 int
-shim_delay_line_impair(struct delay_line *line, uint32_t path, const uint64_t *changes,
-		       uint32_t n_changes, uint64_t *points_ns, uint32_t n_points,
-		       uint64_t every_ns, const uint64_t odds[7], const uint64_t seeds[3])
+shim_delay_line_impair(struct delay_line *line, uint32_t path, const char *told)
 {
-	struct path_change *list = calloc(n_changes + 1, sizeof(*list));
-	struct impairment_settings settings = {
-		.changes = list,
-		.n_changes = n_changes,
-		.jitter = {.n_points_ns = n_points,
-			   .points_ns = points_ns,
-			   .every_ns = every_ns,
-			   .is_wifi = odds[6] != UINT64_MAX,
-			   .retry_ppb = odds[6] != UINT64_MAX ? (uint32_t)odds[6] : 0,
-			   .seed = seeds[0]},
-		.reorder = {.share_ppb = (uint32_t)odds[0], .by_ns = odds[1], .seed = seeds[1]},
-		.gilbert = {.p_ppb = (uint32_t)odds[2],
-			    .r_ppb = (uint32_t)odds[3],
-			    .loss_bad_ppb = (uint32_t)odds[4],
-			    .loss_good_ppb = (uint32_t)odds[5],
-			    .seed = seeds[2]},
-	};
-	int error;
+	struct impairment_settings settings = {0};
+	struct failure failure = {0};
+	const struct json_place place = {.source = "impair", .failure = &failure};
+	json_t *object = json_loads(told, 0, NULL);
+	int error = json_fields_read(&place, object, impairment_settings_fields, &settings);
 
-	for (uint32_t i = 0; i < n_changes; i++)
-		list[i] = (struct path_change){changes[4 * i], changes[4 * i + 1],
-					       (uint32_t)changes[4 * i + 2],
-					       (uint32_t)changes[4 * i + 3]};
-	error = delay_line_impair(line, path, &settings);
-	free(list);
+	json_decref(object);
+	if (error == 0)
+		error = delay_line_impair(line, path, &settings);
+	free(settings.changes);
+	free(settings.jitter.points_ns);
 	return error;
 }
 
@@ -157,170 +172,6 @@ uint64_t
 shim_delay_line_waiting(const struct delay_line *line, uint32_t path)
 {
 	return line->paths[path].waiting_packets;
-}
-
-/* What is left of a lane's configuration: its limit, and what counts against it. */
-void
-shim_config_limit(struct lane_config *config, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
-		  uint32_t counts, uint32_t overhead_bytes)
-{
-	config->limit.value = limit;
-	config->limit.unit = (enum unit)unit;
-	config->limit.cell_bytes = cell_bytes;
-	config->limit_counts = (enum limit_counts)counts;
-	config->overhead_bytes = overhead_bytes;
-}
-
-/* The lane's discipline, or that of one of several queues. */
-static struct aqm_setup *
-setup_of(struct lane_config *config, uint32_t queue)
-{
-	return queue < QUEUES_MAX ? &config->queues.queues[queue].discipline : &config->discipline;
-}
-
-static int
-set(const struct aqm_param *params, void *config, const char *name, double value)
-{
-	for (const struct aqm_param *p = params; p->name != NULL; p++)
-		if (strcmp(p->name, name) == 0)
-			return aqm_set(p, config, value) ? 0 : -ERANGE;
-	return -ENOENT;
-}
-
-/* Its defaults; 0 or -ENOENT. */
-int
-shim_config_discipline(struct lane_config *config, uint32_t queue, const char *name, uint64_t seed)
-{
-	struct aqm_setup *setup = setup_of(config, queue);
-
-	setup->ops = aqm_find(name);
-	setup->seed = seed;
-	if (setup->ops == NULL)
-		return -ENOENT;
-	aqm_defaults(setup->ops->params, setup->config);
-	return 0;
-}
-
-/* 0, -ENOENT for a parameter that there is not, -ERANGE. */
-int
-shim_config_set(struct lane_config *config, uint32_t queue, const char *name, double value)
-{
-	struct aqm_setup *setup = setup_of(config, queue);
-
-	return set(setup->ops->params, setup->config, name, value);
-}
-
-/* What was left out is computed. NULL, or what is wrong. */
-const char *
-shim_config_check(struct lane_config *config, uint32_t queue)
-{
-	struct aqm_setup *setup = setup_of(config, queue);
-	struct aqm_line line = {0};
-
-	if (setup->ops == NULL || setup->ops->check == NULL)
-		return NULL;
-	line_describe(config, &line);
-	if (queue < QUEUES_MAX)
-		queues_line(&config->queues, queue, &line, &line);
-	return setup->ops->check(setup->config, &line);
-}
-
-/* Several queues, as yet with the policy of complete sharing. */
-void
-shim_config_queues(struct lane_config *config, uint32_t n, uint32_t scheduler)
-{
-	config->discipline.ops = &queues_ops;
-	config->queues.n_queues = n;
-	config->queues.scheduler = (enum scheduler)scheduler;
-}
-
-void
-shim_config_queue(struct lane_config *config, uint32_t queue, uint32_t weight, uint64_t limit)
-{
-	config->queues.queues[queue].weight = weight;
-	config->queues.queues[queue].limit_bytes = limit;
-}
-
-/* A policy by its name, or by the path of a shared object; 0 or -ENOENT. */
-int
-shim_config_memory(struct lane_config *config, const char *name, uint64_t seed)
-{
-	struct memory_setup *setup = &config->queues.memory;
-	char problem[256];
-
-	setup->ops = memory_find(name);
-	if (setup->ops == NULL)
-		setup->ops = memory_load(name, problem, sizeof(problem));
-	setup->seed = seed;
-	if (setup->ops == NULL)
-		return -ENOENT;
-	aqm_defaults(setup->ops->params, setup->config);
-	return 0;
-}
-
-int
-shim_config_memory_set(struct lane_config *config, const char *name, double value)
-{
-	struct memory_setup *setup = &config->queues.memory;
-
-	return set(setup->ops->params, setup->config, name, value);
-}
-
-/* Of the static policy. */
-void
-shim_config_memory_limits(struct lane_config *config, const uint64_t *limits)
-{
-	memcpy(config->queues.memory.config, limits, config->queues.n_queues * sizeof(*limits));
-}
-
-/* A parameter of a discipline that was checked. */
-double
-shim_config_get(const struct lane_config *config, uint32_t param)
-{
-	return aqm_get(&config->discipline.ops->params[param], config->discipline.config);
-}
-
-/* Its name, NULL behind the last; kind, default, lowest and highest value in out. */
-const char *
-shim_config_param(const struct lane_config *config, uint32_t param, double out[4])
-{
-	const struct aqm_param *p = &config->discipline.ops->params[param];
-
-	out[0] = p->kind;
-	out[1] = p->first;
-	out[2] = p->min;
-	out[3] = p->max;
-	return p->name;
-}
-
-/* Of states, or of opportunities; a caller's arrays, which the configuration does not own. */
-void
-shim_config_schedule(struct lane_config *config, struct line_state *states, uint32_t n_states,
-		     uint64_t *opportunities_ns, uint32_t n_opportunities, uint64_t bits,
-		     uint64_t period_ns)
-{
-	config->schedule = (struct line_plan){
-		.states = states,
-		.n_states = n_states,
-		.opportunities = {opportunities_ns, n_opportunities},
-		.opportunity_bits = bits,
-		.period_ns = period_ns,
-	};
-}
-
-void
-shim_config_policer(struct lane_config *config, uint64_t rate_bps, uint64_t burst_bytes)
-{
-	config->policer = (struct policer_config){.rate_bps = rate_bps, .burst_bytes = burst_bytes};
-}
-
-/* A peak of 0: there is none. */
-void
-shim_config_shaper(struct lane_config *config, uint64_t burst_bytes, uint64_t peak_bps,
-		   uint64_t mtu_bytes)
-{
-	config->shaper = (struct shaper_config){
-		.burst_bytes = burst_bytes, .peak_bps = peak_bps, .mtu_bytes = mtu_bytes};
 }
 
 void
@@ -581,19 +432,6 @@ shim_collector_close(struct collector *c, uint64_t out[4])
 	out[1] = stats.written;
 	out[2] = stats.gaps;
 	out[3] = (uint64_t)stats.error;
-}
-
-int
-shim_returns_configure(struct return_queues *r, uint32_t lane, uint64_t rate_bps,
-		       uint64_t limit_packets, uint32_t overhead_bytes)
-{
-	struct lane_config config = {
-		.rate_bps = rate_bps,
-		.limit = {.unit = UNIT_PACKETS, .value = limit_packets},
-		.overhead_bytes = overhead_bytes,
-	};
-
-	return return_queues_configure(r, lane, &config);
 }
 
 /* 1 taken, 0 dropped. */

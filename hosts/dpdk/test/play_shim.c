@@ -3,10 +3,6 @@
  * with Linux's. Events at one instant are in the order of the data plane: what leaves, then what
  * arrives.
  */
-#include <errno.h>
-#include <string.h>
-
-#include "core/disciplines.h"
 #include "core/traffic_manager.h"
 
 /* As numpy has them (tests/oracle/linux_qdiscs.py). */
@@ -25,40 +21,11 @@ struct outcome {
 	uint32_t order; /* of departures */
 };
 
-struct setup {
-	uint64_t rate_bps;
-	uint64_t limit;
-	uint64_t seed;
-	uint64_t burst_bytes, peak_bps, mtu_bytes; /* of a shaper; 0: there is none */
-	uint32_t unit, counts, overhead_bytes, n_params;
-	const char *name; /* NULL: drop-tail */
-	const char *const *params;
-	const double *values;
-};
-
 struct play {
 	struct traffic_manager tm;
 	struct outcome *outcomes;
 	uint32_t sent;
 };
-
-/* Defaults, then what is given; false for a name or value that cannot be. */
-static bool
-fill(struct lane_config *config, const struct setup *setup)
-{
-	const struct aqm_param *params = config->discipline.ops->params;
-
-	aqm_defaults(config->discipline.ops->params, config->discipline.config);
-	for (uint32_t i = 0; i < setup->n_params; i++) {
-		const struct aqm_param *p = params;
-
-		while (p->name != NULL && strcmp(p->name, setup->params[i]) != 0)
-			p++;
-		if (p->name == NULL || !aqm_set(p, config->discipline.config, setup->values[i]))
-			return false;
-	}
-	return true;
-}
 
 static void
 note(struct play *play, const struct queue_packet *packet)
@@ -96,31 +63,17 @@ arrive(struct play *play, uint32_t number, const struct arrival *arrival)
 		note(play, &packet);
 }
 
-/* 0, or a negative errno: what `configure` returned, or a discipline or parameter there is not. */
+/* 0, or a negative errno. */
 int
-shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
+shim_play(const struct lane_config *config, const struct arrival *arrivals, uint32_t n,
 	  struct outcome *outcomes)
 {
-	struct lane_config config = {
-		.rate_bps = setup->rate_bps,
-		.limit = {.unit = (enum unit)setup->unit, .value = setup->limit},
-		.limit_counts = (enum limit_counts)setup->counts,
-		.overhead_bytes = setup->overhead_bytes,
-		.shaper = {setup->burst_bytes, setup->peak_bps, setup->mtu_bytes},
-		.discipline.seed = setup->seed,
-	};
 	struct play play = {.outcomes = outcomes};
+	int error = traffic_manager_init(&play.tm, 1);
 	uint64_t event_ns;
-	int error;
 
-	if (setup->name != NULL) {
-		config.discipline.ops = aqm_find(setup->name);
-		if (config.discipline.ops == NULL || !fill(&config, setup))
-			return -ENOENT;
-	}
-	error = traffic_manager_init(&play.tm, 1);
 	if (error == 0)
-		error = traffic_manager_configure(&play.tm, 0, &config);
+		error = traffic_manager_configure(&play.tm, 0, config);
 	for (uint32_t i = 0; i < n && error == 0; i++) {
 		until(&play, arrivals[i].ns);
 		arrive(&play, i, &arrivals[i]);

@@ -96,7 +96,7 @@ open_rig(struct rig *rig, const char *spec)
 			.protocol = IPPROTO_TCP,
 		};
 
-		config.arrivals = lane == TRAINS ? ARRIVALS_TRAINS : ARRIVALS_FRAMES;
+		config.arrive_as = lane == TRAINS ? ARRIVE_AS_TRAINS : ARRIVE_AS_FRAMES;
 		CHECK(registers_flow_add(rig->pipeline, &key,
 					 &(struct flow_action){.lane = lane, .flow = lane}) == 0);
 		CHECK(traffic_manager_configure(&rig->bottleneck.tm, lane, &config) == 0);

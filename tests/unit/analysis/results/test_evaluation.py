@@ -14,7 +14,7 @@ from nashbed.analysis.results.evaluation import Evaluated, Evaluation, placed
 from nashbed.analysis.results.summary import RunSummary
 from nashbed.controlplane.cli.main import run as run_cli
 from nashbed.controlplane.contract.battery import Battery
-from nashbed.evaluation import compare_evaluations
+from nashbed.evaluation import compare_evaluations, controls_table
 from tests.unit.analysis.made_measures import BASE, made
 
 RUN = {
@@ -128,6 +128,8 @@ def test_the_worst_of_the_trials_decides(
         page = (tmp_path / name).read_text()
         assert cases in page
         assert "cubic" not in page, "nothing is compared"
+    (beside,) = controls_table([tmp_path], [tmp_path / "plate.svg"]).rows
+    assert beside["bbr_is"] == verdict
 
 
 def test_a_case_that_did_not_run_or_lacks_trials_is_not_met() -> None:

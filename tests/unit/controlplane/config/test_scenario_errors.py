@@ -412,8 +412,8 @@ acceptance: [{metric: equilibrium_count, memory: complete_sharing, min: 0}]
     found = parse_scenario(text, "s.yaml").model
     assert (found.bottleneck.arrive_as, str(found.hosts.processing_jitter)) == ("frames", "1ms")
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "bottleneck.memory: is called shared_buffer now; write that",
         "bottleneck.arrivals: is called arrive_as now; write that",
+        "bottleneck.memory: is called shared_buffer now; write that",
         "hosts.jitter: is called processing_jitter now; write that",
         "sweep.memory: is called shared_buffer now; write that",
         "acceptance[0].memory: is called shared_buffer now; write that",

@@ -129,20 +129,18 @@ def test_the_flows_of_one_process_have_one_port_to_send_to(folder: Path, testbed
 def test_what_this_machine_lacks_is_said_by_name(folder: Path) -> None:
     (folder / "mine.yaml").write_text(FILE.replace("/bin/cat", "no-such-program"))
     scenario = scenario_in(folder)
-    with pytest.raises(ConfigError, match="programs run in virtual time"):
-        require_programs(scenario, "s.yaml", is_virtual=False)
     with pytest.raises(
         PrerequisiteError, match="strategies: mine-reno: no-such-program: not found"
     ):
-        require_programs(scenario, "s.yaml", is_virtual=True)
+        require_programs(scenario, "s.yaml")
     assert which("cat").name == "cat"
 
 
 def test_bins_are_refused(folder: Path) -> None:
     scenario = scenario_in(folder, NAMED + "telemetry: {postcards: {bins: 10ms}}\n")
     with pytest.raises(ConfigError, match="postcards: write all"):
-        require_programs(scenario, "s.yaml", is_virtual=True)
+        require_programs(scenario, "s.yaml")
 
 
 def test_without_programs_nothing_is_asked() -> None:
-    require_programs(parse_scenario(SCENARIO, "s.yaml").model, "s.yaml", is_virtual=False)
+    require_programs(parse_scenario(SCENARIO, "s.yaml").model, "s.yaml")

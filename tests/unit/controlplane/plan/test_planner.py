@@ -110,7 +110,7 @@ def test_our_data_plane_has_every_discipline(target: str, asked: str) -> None:
 def test_trains_are_planned(testbed: Testbed) -> None:
     text = SCENARIO.replace("2bdp", "2bdp, arrive_as: trains")
     plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
-    assert {trial.setting.arrivals for trial in plan.trials} == {"trains"}
+    assert {trial.setting.arrive_as for trial in plan.trials} == {"trains"}
 
 
 @pytest.mark.parametrize(

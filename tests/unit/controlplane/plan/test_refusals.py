@@ -11,7 +11,7 @@ ASKED = Lane.model_validate(
     {
         "rate_bps": 10**7,
         "limit": LIMIT,
-        "arrivals": "trains",
+        "arrive_as": "trains",
         "limit_counts": "queue",
         "back": {"rate_bps": 10**6, "limit": {"unit": "bytes", "value": 5000}},
         "queues": {
@@ -35,7 +35,7 @@ def test_all_that_there_is_of_a_lane() -> None:
     assert can("embedded").lane == EVERY_LANE
     assert {
         "unit": ("bytes", "packets", "cells"),
-        "arrivals": ("frames", "trains"),
+        "arrive_as": ("frames", "trains"),
         "limit_counts": ("system", "queue"),
         "discipline": ("droptail", "step", "red", "codel", "pie", "fq_codel", "dualpi2"),
         "queues": 8,

@@ -47,9 +47,9 @@ def test_the_kernel_is_a_part_of_the_setting() -> None:
 
 def test_trains_are_asked_of_the_target() -> None:
     (setting,) = scenario_settings(scenario_with("2bdp", "2bdp, arrive_as: trains"))
-    assert setting.arrivals == "trains"
+    assert setting.arrive_as == "trains"
     (setting,) = scenario_settings(scenario_with("small", "usual"))
-    assert setting.arrivals == "frames"
+    assert setting.arrive_as == "frames"
 
 
 def test_what_the_limit_counts_is_asked_of_the_target() -> None:

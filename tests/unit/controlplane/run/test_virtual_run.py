@@ -131,7 +131,7 @@ def test_a_run_does_not_go_on_with_other_programs_than_it_began_with(
     monkeypatch.setattr(manifest_module, "guest_programs", lambda: now)
     manifest = virtual_run.directory.read("manifest.json", Manifest)
     with pytest.raises(HostError, match=r"began with another libc\.so\.6: results may depend"):
-        manifest_module.with_guest_programs(manifest, virtual_run.scenario.model)
+        manifest_module.with_programs(manifest, virtual_run.scenario.model, is_virtual=True)
 
 
 def test_a_first_session_that_does_not_open_is_tried_again(virtual_run: ActiveRun) -> None:

@@ -91,10 +91,10 @@ def test_begin_is_told_on_the_switch_clock(host: FakeHost, target: DpdkTarget) -
 
 def test_trains_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     lane = lane_program()
-    trains = lane.bottleneck.model_copy(update={"arrivals": "trains"})
-    assert target.program(replace(lane, bottleneck=trains)).arrivals == "trains"
-    assert host.process.requests[1]["arrivals"] == "trains"
-    assert trains.applied().arrivals == "trains"
+    trains = lane.bottleneck.model_copy(update={"arrive_as": "trains"})
+    assert target.program(replace(lane, bottleneck=trains)).arrive_as == "trains"
+    assert host.process.requests[1]["arrive_as"] == "trains"
+    assert trains.applied().arrive_as == "trains"
 
 
 @pytest.mark.parametrize(
