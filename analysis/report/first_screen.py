@@ -1,7 +1,5 @@
 """The report's first screen: the question, the answer in a sentence, how sure it is, a picture."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 
