@@ -1,7 +1,5 @@
 """Results as tables whose columns are declared once; pages, exports and Python are made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby

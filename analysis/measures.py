@@ -1,7 +1,5 @@
 """Every metric of every valid trial of a run, and means over repetitions by setting and mix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

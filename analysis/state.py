@@ -1,7 +1,5 @@
 """A mix as a state of the game: for each flow group, how many flows run each strategy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.trial import Mix

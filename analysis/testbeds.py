@@ -1,7 +1,5 @@
 """What flows got on one testbed and on another, at every setting and mix that both ran."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

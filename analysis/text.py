@@ -1,7 +1,5 @@
 """Numbers as a person reads them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

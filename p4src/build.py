@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Compile the P4 programs and stamp each artefact with a digest of its sources.
 
 The artefacts are committed, so nobody needs a compiler to build or test; a

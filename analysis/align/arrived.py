@@ -5,8 +5,6 @@ the earliest arrival and the earliest departure of all chunks behind it: so a se
 is final, whatever the order, and holds back no more than it must.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

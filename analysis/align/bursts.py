@@ -6,8 +6,6 @@ no sender can have learnt of the burst's first loss, so that what is lost is for
 not of patience.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

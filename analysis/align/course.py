@@ -1,7 +1,5 @@
 """What a trial's path does over time: its changes, and what the link can carry meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

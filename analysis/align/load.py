@@ -1,7 +1,5 @@
 """Read a trial's tables and bring them onto common axes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The segments of a trial's video."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.sealed_trial import SealedTrial

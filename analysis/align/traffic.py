@@ -1,7 +1,5 @@
 """A trial's traffic that ends, pauses or is paced, and which flows always have data to send."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.contract.flow_group import FlowGroup
 from nashbed.controlplane.contract.scenario import Scenario

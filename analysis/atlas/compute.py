@@ -4,8 +4,6 @@ A row is computed by one process from left to right: each point starts at the cr
 points before it lead to. So the map does not depend on the number of processes.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed

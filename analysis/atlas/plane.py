@@ -1,7 +1,5 @@
 """A map's plane: two quantities that vary, the others fixed, and the question at every point."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Settings whose equilibrium was measured, and where on a map they belong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The files of a map besides its figure: every point as CSV, and what was asked as JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

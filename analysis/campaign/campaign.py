@@ -11,8 +11,6 @@ Everything follows from the results: a campaign that receives those of a stopped
 it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

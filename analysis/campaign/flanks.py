@@ -6,8 +6,6 @@ nothing. The lead grows with the distance, while its noise, as a part of the rat
 at every mix; so the first flank is asked for halfway between the equilibrium and the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 

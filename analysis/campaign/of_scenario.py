@@ -1,7 +1,5 @@
 """The campaign of a scenario, with a model's equilibria as hints, and what it will take."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 

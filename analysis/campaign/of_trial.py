@@ -1,7 +1,5 @@
 """The payoffs of one sealed trial, while the run goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nashbed.controlplane.contract.scenario import Scenario

@@ -6,8 +6,6 @@ With lanes to spare its bracket is cut into several parts at once: w positions a
 equilibrium is expected, lanes go to its neighbourhood first: three mixes in a row decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Which trailer the frames of an interface carry, by evidence that no payload gives by chance."""
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

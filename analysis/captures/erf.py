@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Endace ERF: Ethernet records of a DAG card, 2^-32 s."""
-
-from __future__ import annotations
 
 import struct
 from collections.abc import Iterator

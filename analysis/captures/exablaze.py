@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """The Cisco (Exablaze) trailer, 16 bytes: 2^-40 s. The FPGA cores of hosts/fpga append it too."""
-
-from __future__ import annotations
 
 import numpy as np
 

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """The expcap footer, 16 bytes, little-endian: picoseconds. A flag says whether an FCS is in it."""
-
-from __future__ import annotations
 
 import numpy as np
 

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Where a frame ends by its own account: the lengths in its headers, and its FCS."""
-
-from __future__ import annotations
 
 import zlib
 

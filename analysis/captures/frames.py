@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A mapped capture file, its frames as arrays of positions, and what is known of each."""
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """The Arista (Metamako) trailer: nanoseconds, and 2^-24 ns in an extension."""
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Classic pcap, microseconds or nanoseconds, either byte order."""
-
-from __future__ import annotations
 
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """pcapng: any time resolution (base 10 and base 2), any number of interfaces and sections."""
-
-from __future__ import annotations
 
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """A capture as a stream of frames and their time stamps, whatever its format."""
-
-from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator

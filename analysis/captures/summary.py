@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """What a capture's time stamps are like, in one pass over it."""
-
-from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field

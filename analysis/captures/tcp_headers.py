@@ -1,7 +1,5 @@
 """The TCP segments of a capture, one after another, with their time-stamp options."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Times as whole numbers: seconds and units of a fraction, nothing rounded."""
 
 from __future__ import annotations

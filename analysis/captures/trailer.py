@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """What every trailer decoder answers, and the table that a new one goes into."""
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields

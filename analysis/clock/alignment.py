@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """How one clock stands to another, and times carried over from the one to the other."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Matches the packets of two captures by what no switch and no network card changes."""
 
 from __future__ import annotations

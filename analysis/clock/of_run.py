@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """The captures of a whole run: every trial that has some before and behind the bottleneck."""
-
-from __future__ import annotations
 
 import csv
 import io

@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two captures of the same packets, wherever they were made: how their clocks stand."""
-
-from __future__ import annotations
 
 from pathlib import Path
 

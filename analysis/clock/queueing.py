@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """Queueing delay of each packet by captures, held against the switch's own word of it."""
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass

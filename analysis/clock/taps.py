@@ -1,7 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
 """The captures before and behind the bottleneck of a trial: hardware's, or the hosts' own."""
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Times that know their clock: those of different clocks cannot be subtracted."""
 
 from __future__ import annotations

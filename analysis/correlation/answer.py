@@ -1,7 +1,5 @@
 """CUBIC and BBR in a run as JSON: `correlation` in summary.json, and the exported ledger."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The assumptions of Mishra's model (IMC 2022), each checked against one trial."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

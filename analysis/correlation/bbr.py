@@ -1,7 +1,5 @@
 """What BBR believes of its path and keeps in flight, beside CUBIC's queue in the same windows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The models are of BBR's first version. Of a trial with a later one they are aske
 the ledger says which of their assumptions that version does not keep.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 

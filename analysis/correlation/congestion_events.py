@@ -4,8 +4,6 @@ Drops that no sender could have reacted to yet belong to one event. The mean sha
 lose in an event stands beside what chance gives; models.mishra2022.k_of_synchrony makes k of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Its sawtooth is its bytes in the queue at each loss event and the least between 
 what it keeps of its window when it loses packets, by TCP_INFO.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

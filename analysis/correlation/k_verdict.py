@@ -4,8 +4,6 @@ Trials of one mix share the model's error for that mix, so they are not independ
 first averaged within each mix of a setting, and a mix counts as one observation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

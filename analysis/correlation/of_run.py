@@ -1,7 +1,5 @@
 """CUBIC and BBR in every valid trial of a run, by setting and mix: readings, ledgers, k."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A trial over time: each flow's bytes in the queue and departures by bin, and every drop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

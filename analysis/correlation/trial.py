@@ -1,7 +1,5 @@
 """One trial: what CUBIC and BBR really did, and how far the model's assumptions hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the explorer's page asks for, as bytes: of a run, of its trials, and of parts of them."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """A run as the explorer's first page has it: settings, mixes, their trials, and who got what."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

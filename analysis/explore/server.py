@@ -6,8 +6,6 @@ browser asked for must be a loopback one. The page may load and ask for nothing 
 Only GET is answered; what is asked for is a name of a table, and never a path or a query language.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from contextlib import suppress

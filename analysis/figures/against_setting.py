@@ -1,7 +1,5 @@
 """Each CCA against the buffer, or against random loss: throughput; alone also delay and loss."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace

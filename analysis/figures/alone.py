@@ -1,7 +1,5 @@
 """Each CCA alone, over rate and base RTT: heat maps, and a decision tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

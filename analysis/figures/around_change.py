@@ -1,7 +1,5 @@
 """A path that changes: throughput and queue by time, with the changes as vertical lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The atlas: a map of the predicted equilibrium with the measured settings on it, and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What figures share: axes of mixes and of what was swept, the fair share, published series."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

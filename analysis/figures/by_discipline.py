@@ -1,7 +1,5 @@
 """Queue disciplines side by side: who gets what, how long packets wait, what is lost and marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the hosts' kernel changes: throughput by mix and equilibria by buffer, by kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

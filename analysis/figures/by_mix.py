@@ -1,7 +1,5 @@
 """Throughput and queueing delay against the mix: of one setting, and of all buffers at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

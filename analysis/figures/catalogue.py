@@ -1,7 +1,5 @@
 """Which figures a run gets, and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial

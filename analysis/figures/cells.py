@@ -1,7 +1,5 @@
 """Heat maps: a coloured cell for each row and column, and what is written into it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

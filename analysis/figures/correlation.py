@@ -1,7 +1,5 @@
 """Why: shares of queue and throughput, losses together, and the ledger of Mishra's model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Delay against goodput: an ellipse for each strategy, mix by mix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RTT and queueing delay over time: by sockets, by captures, and by captures against postcards."""
 
-from __future__ import annotations
-
 import collections
 from collections import Counter
 from collections.abc import Iterator, Sequence

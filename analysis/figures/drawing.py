@@ -1,7 +1,5 @@
 """Figures that are data as matplotlib's: each kind of item, axes, panels and their legend."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import singledispatch
@@ -26,6 +24,8 @@ from .style import PAPER, WIDE, house_style
 
 LETTER, KEY = 4.8, 30.0
 """Points: the mean width of a letter of 8 pt, and of what stands beside a text in a legend."""
+BESIDE_AXIS = 22
+"""Letters in a line of a vertical axis's name in print, where axes are about 1.5 inches high."""
 PANEL, COLUMN = 1.6, 0.35
 """Inches that a panel needs beside another one, and a column of a heat map."""
 TALLEST = 9.0
@@ -146,6 +146,8 @@ def draw(plot: Plot, width: float | None = None) -> Figure:
         _draw_panel(ax, panel)
         if panel.title:
             ax.set_title(_of_width(panel.title, width and width / beside), **title)
+        if width is not None:
+            ax.set_ylabel(fill(ax.get_ylabel(), BESIDE_AXIS))
     if plot.layout == "grid":
         _edges_only(axes, _in_a_row(width))
     for item in plot.panels[-1].items:
@@ -308,7 +310,11 @@ def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot, width: float | Non
         names = [fill(name, int((room - KEY) / LETTER)) for name in names]
         longest = max(len(line) for name in names for line in name.splitlines())
         columns = max(1, min(columns, int(room / (longest * LETTER + KEY))))
-        more = -(-len(names) // columns) - -(-len(names) // plot.columns)
+        rows = -(-len(names) // columns)
+        lines = max(
+            len("\n".join(names[i : i + rows]).split("\n")) for i in range(0, len(names), rows)
+        )
+        more = lines - -(-len(names) // plot.columns)
         height = figure.get_figheight() + more * 1.4 * PAPER["font.size"] / 72
         figure.set_figheight(min(TALLEST, height))
     figure.legend(handles, names, loc="outside lower center", ncols=columns)

@@ -1,7 +1,5 @@
 """Where flows would move: best responses and replicator dynamics, if flows could choose."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The equilibrium: by what was swept, with models beside it, and by the length of the trials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

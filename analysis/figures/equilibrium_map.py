@@ -1,7 +1,5 @@
 """The equilibrium by queue discipline and buffer: a cell for each setting."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ Drawn from tables of equilibria alone (`models/equilibrium_files.py`), so that a
 enough to draw it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plate of several controls that one battery evaluated: a cell for each reading and control."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Harm: what each strategy does to a victim, metric by metric."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The memory that queues share: who holds it over time, who is to blame, what bursts it absorbs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

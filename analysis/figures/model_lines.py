@@ -1,7 +1,5 @@
 """What models predict, and how figures draw it: the one table of their looks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The figures of a run by name, none of them drawn yet."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.errors import ConfigError
 
 from ..results.summary import RunSummary

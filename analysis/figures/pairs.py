@@ -1,7 +1,5 @@
 """Games of two CCAs at a time: each against the first, and each against each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A `Plot` has panels, a panel has items. Each item takes the look of what it beco
 arguments, by matplotlib's names.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What was measured against what is published: a panel for each quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

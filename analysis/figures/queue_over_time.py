@@ -1,7 +1,5 @@
 """Who holds the queue over one trial: each flow's bytes, stacked, above what BBR makes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

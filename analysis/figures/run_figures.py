@@ -1,7 +1,5 @@
 """Figures of a whole run: along lines of its settings, and settings beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 

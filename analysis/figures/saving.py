@@ -1,7 +1,5 @@
 """Figures as files, which processes beside this one write."""
 
-from __future__ import annotations
-
 import gc
 import os
 import warnings

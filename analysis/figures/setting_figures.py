@@ -1,7 +1,5 @@
 """Figures of one setting and of one trial, and what captions say of settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from nashbed.controlplane.contract.harm import HarmMixes

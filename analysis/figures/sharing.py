@@ -1,7 +1,5 @@
 """Which figures a run gets of who shares the queue's memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

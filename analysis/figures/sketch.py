@@ -1,7 +1,5 @@
 """A figure that a run gets, before it is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

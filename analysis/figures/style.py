@@ -1,7 +1,5 @@
 """The look of every figure: colour-blind safe, one colour and marker per CCA."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache

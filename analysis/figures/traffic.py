@@ -1,7 +1,5 @@
 """Which figures a run gets of harm, of transfers and media, and of paths that change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

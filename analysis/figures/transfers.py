@@ -1,7 +1,5 @@
 """Finite transfers and paced media: slowdown by size, and how long datagrams are on the way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

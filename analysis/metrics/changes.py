@@ -1,7 +1,5 @@
 """How long it takes: after a change until throughput is steady or capacity used, until fairness."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

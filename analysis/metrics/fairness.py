@@ -1,7 +1,5 @@
 """Fairness: how evenly the flows of a mix share throughput, and the queueing delay."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

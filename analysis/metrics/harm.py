@@ -1,7 +1,5 @@
 """Harm: what a flow's competitors take from it, by any metric of it."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Losses and marks in the bottleneck, and what senders sent again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Paced media: how long their datagrams are on the way, and how many are lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The memory that several queues share: who held it at a drop, and which bursts it absorbs."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.contract.queues import Memory
 from numpy.typing import NDArray

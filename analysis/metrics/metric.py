@@ -1,7 +1,5 @@
 """What a metric is: its name and unit, its definition, and how a trial's value is computed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

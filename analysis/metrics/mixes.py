@@ -1,7 +1,5 @@
 """What is said of mixes: where per-flow lines cross, who runs on short RTTs, who gains alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise

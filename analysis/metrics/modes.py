@@ -4,8 +4,6 @@ These are read of a trial's samples where a bound asks for them; they are no col
 Times are those of samples, so that a mode shorter than `telemetry.tcp_info` may be missed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

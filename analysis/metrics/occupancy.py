@@ -1,7 +1,5 @@
 """The queue's occupancy over time as a table: who held how much of it, in bins of any length."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Literal
 

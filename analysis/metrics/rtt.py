@@ -1,7 +1,5 @@
 """RTT: as the senders' kernels saw it, and from captures beside them by TCP time stamps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

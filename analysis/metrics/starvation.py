@@ -1,7 +1,5 @@
 """Starvation: flows that get next to nothing for long."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

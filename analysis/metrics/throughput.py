@@ -1,7 +1,5 @@
 """Throughput: of each flow, as shares, how settled, and how busy the link is."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Delay against goodput: power, and the ellipse of repetitions."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Video: the bitrate that was played, how often it changed, and for how long the picture stood."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """How far each model is from measured mixes by buffer, and from where they settle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """How far equilibria are from the published ones, source by source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 

@@ -3,8 +3,6 @@
 `bbr` stands for the second CCA, whatever its name. Units: bit/s, s, bytes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A mix of a scenario as models are asked about it: a competition with its starts and windows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """Where Mishra 2022 expects the mix to settle: between its two bounds."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.model import ContractModel
 
 from ..nash.equilibria import judge_all

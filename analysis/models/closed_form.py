@@ -3,8 +3,6 @@
 `docs/explanation/closed-form.md` derives it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ the questions from the start lead to; `metrics/mixes.py` finds all of them in a 
 mix. (The published `n_cubic_at_first_crossing` is the first.)
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

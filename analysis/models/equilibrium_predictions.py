@@ -5,8 +5,6 @@ prediction is of the same transients. Settled is what is left of it after `SETTL
 half of that, whichever CCA starts first: the middle of both orders, settled if they agree.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

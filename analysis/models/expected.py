@@ -1,7 +1,5 @@
 """Where a setting of a scenario is expected to settle, before anything of it is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from nashbed.controlplane.contract.scenario import Scenario

@@ -7,8 +7,6 @@ fitted on the other six (least mean absolute error of BBR's share, Nelder-Mead),
 the one left out are shown by buffer. Takes a few minutes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Measured mixes that models are held against: published ones, and those of a run."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ in each congestion event. The forms differ in k alone: `MODELS` has each as a mo
 measured values in place of the model's assumptions, one factor for each of them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

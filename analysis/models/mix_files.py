@@ -1,16 +1,14 @@
 """Files of measured mixes: those of Srivastava, Fund, Panwar (CNERT 2023), and ours like it.
 
 `configs/scenarios/srivastava2023/published/` has the published file, and how it is to be read.
-`read_rows` and `read_mixes` read such a file, `mix_table` makes one of runs of ours.
+`read_rows` reads such a file, `mix_table` makes one of runs of ours.
 """
-
-from __future__ import annotations
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -112,39 +110,6 @@ class MixRow:
     source: str = ""
     setting: str = ""
     course: RowCourse | None = None
-
-
-@dataclass(frozen=True)
-class PublishedMixes:
-    """The measured mixes of one published setting.
-
-    Attributes:
-        key: The setting.
-        aggregate_mbps: k BBR flows -> aggregate Mbit/s of the (CUBIC, BBR) flows.
-        invalid: The k whose total is above 1.05 of the rate: flows did not overlap.
-    """
-
-    key: PanelKey
-    aggregate_mbps: dict[int, tuple[float, float]] = field(default_factory=dict)
-    invalid: set[int] = field(default_factory=set)
-
-
-def read_mixes(path: Path) -> dict[PanelKey, PublishedMixes]:
-    """Read published mixes.
-
-    Args:
-        path: A CSV file with the columns of fabric_mixes.csv.
-
-    Raises:
-        RunError: The file is missing, has other columns, or a cell is no number.
-    """
-    panels: dict[PanelKey, PublishedMixes] = {}
-    for row in read_rows(path):
-        panel = panels.setdefault(row.key, PublishedMixes(row.key))
-        panel.aggregate_mbps[row.second] = row.cubic_mbps, row.second_mbps
-        if row.invalid:
-            panel.invalid.add(row.second)
-    return panels
 
 
 def read_rows(path: Path) -> list[MixRow]:

@@ -1,7 +1,5 @@
 """What a model answers: a share with its reservations, or a refusal with its reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal

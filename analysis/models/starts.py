@@ -1,7 +1,5 @@
 """When the flows of each CCA start, as a question has it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean

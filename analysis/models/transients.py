@@ -6,8 +6,6 @@ is where the equilibrium goes, and with selected mixes the ends; of several grou
 third and two thirds of the flows on BBR.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import defaultdict

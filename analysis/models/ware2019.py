@@ -1,7 +1,5 @@
 """Ware et al., IMC 2019: BBR's share from its limit in flight, with ProbeRTT taken off."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
 from .competition import Competition

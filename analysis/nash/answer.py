@@ -3,8 +3,6 @@
 Mixes are flows by group and strategy name.
 """
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.model import ContractModel
 
 from ..state import State

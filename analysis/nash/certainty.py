@@ -1,7 +1,5 @@
 """Uncertainty of verdicts: whether repeating a trial could change one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -23,8 +23,6 @@ Fieller, Journal of the Royal Statistical Society B 16 (1954). Coverage and erro
 mixes: `python -m tests.support.crossing_trials`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -5,8 +5,6 @@ rests on its own mix and on those that are one switch away. Where the shares of 
 not known to have settled, the result is that of trials of this length and start.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from nashbed.controlplane.contract.course import SettledDuration, starts_text

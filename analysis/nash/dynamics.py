@@ -6,8 +6,6 @@ group; x[g, s] is the share of group g that runs strategy s. The utilities are t
 mixes, interpolated between them and held constant beyond the outermost mix that has such a flow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -9,8 +9,6 @@ What was not measured is never guessed: a state whose known deviations gain noth
 which one is unknown, is undecided, and so is a state that was not measured itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

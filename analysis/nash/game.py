@@ -5,8 +5,6 @@ for each group, the count of each strategy. A deviation is one flow of one group
 from its strategy to another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

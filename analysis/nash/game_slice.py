@@ -11,8 +11,6 @@ U_B(p) - U_A(p). So leads are followed first, and edges are measured where the l
 answer rests on edges alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Generator

@@ -4,8 +4,6 @@ Shares that had not settled make an equilibrium of trials of that length and sta
 of such trials therefore begins with both, and its interval is not called that of the equilibrium.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

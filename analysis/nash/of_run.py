@@ -1,7 +1,5 @@
 """The equilibria of a run: one payoff table and its verdicts for each setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Mixes of two strategies at a time are measured, and each pair is a game of its o
 flows, two strategies. It is judged as a scenario with these two would be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -11,8 +11,6 @@ none, with the states that missing measurements leave open, or when its budget i
 A resumed search receives what is known and goes on from there: nothing is asked twice.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass

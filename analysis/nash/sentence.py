@@ -1,7 +1,5 @@
 """The equilibrium of a setting as a newcomer reads it: the question, the answer, how sure it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The utility of a flow: throughput, throughput less a cost of delay, or a user's function."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

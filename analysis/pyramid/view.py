@@ -4,8 +4,6 @@ Views that are wide are read from the pyramid, and narrow ones from the packets 
 that kept bins instead of packets is shown in those.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence

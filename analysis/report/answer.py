@@ -1,7 +1,5 @@
 """`summary.json`: what a report says, in JSON."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.contract.trial import FailedAttempt
 

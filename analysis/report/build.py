@@ -1,7 +1,5 @@
 """Build a run's report: page, figures and machine-readable summary."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the page says, as plain data for the template."""
 
-from __future__ import annotations
-
 import base64
 import math
 import re

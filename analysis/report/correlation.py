@@ -1,7 +1,5 @@
 """The page's section on why: the model's assumptions, CUBIC's losses and BBR's path."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.metrics import DISPLAY
 from nashbed.controlplane.contract.model import JsonObject
 

@@ -1,7 +1,5 @@
 """Write an evaluation: one page for a browser, Markdown for a mailing list, CSV and JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report's first screen: the question, the answer in a sentence, how sure it is, a picture."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 
@@ -45,7 +43,7 @@ def first_screen(summary: RunSummary) -> JsonObject:
         return {
             "question": FAIRNESS if found else "",
             "answers": _each(measures, found),
-            "map": [],
+            "map": {},
             "headlines": [],
         }
     several = len(settings) > MOST_ANSWERS
@@ -53,7 +51,7 @@ def first_screen(summary: RunSummary) -> JsonObject:
     return {
         "question": question(measures.strategies, [each.flows for each in settings]),
         "answers": _together(settings) if several else _each(measures, said),
-        "map": _map(measures, settings) if several else [],
+        "map": _map(measures, settings) if several else {},
         "headlines": [_headline(measures, each) for each in settings],
     }
 
@@ -80,15 +78,16 @@ def _together(settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
         return []
     settled = sum(not each.condition for each in settings)
     where = "all" if settled == len(settings) else str(settled or "none")
-    return [{"text": f"{text}.", "sure": f"In {where} of them shares had settled."}]
+    return [{"text": f"{text}.", "sure": f"Shares had settled in {where} of them."}]
 
 
-def _map(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> list[JsonObject]:
-    """The answer at each of many settings, in a row."""
-    return [
-        {"name": setting_name(measures, each.setting), "answers": answers(each)}
-        for each in settings
-    ]
+def _map(measures: RunMeasures, settings: Sequence[SettingEquilibria]) -> JsonObject:
+    """The answer at each of many settings, in a row that says in what the setting differs."""
+    parts = [setting_name(measures, each.setting).split(", ") for each in settings]
+    same = [part for part in parts[0] if all(part in each for each in parts)]
+    names = [", ".join(part for part in each if part not in same) for each in parts]
+    rows = zip(names, map(answers, settings), strict=True)
+    return {"same": ", ".join(same), "rows": [{"name": n, "answers": a} for n, a in rows]}
 
 
 def _capital(text: str) -> str:

@@ -1,7 +1,5 @@
 """What the page says of the hosts: how busy their kernels were, who was held back by a socket."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

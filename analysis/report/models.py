@@ -1,7 +1,5 @@
 """The page's section on models: how far each is from the measured mixes and equilibria."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.model import JsonObject

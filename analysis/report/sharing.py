@@ -1,7 +1,5 @@
 """The page's section on who shares the queue's memory."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.model import JsonObject
 
 from ..measures import RunMeasures

@@ -1,7 +1,5 @@
 """The page's section on clocks and captures, as plain data."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.contract.model import JsonObject
 
 from ..clock.of_run import RunTaps

@@ -1,7 +1,5 @@
 """The page's section on the testbeds of a run, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.manifest import TestbedFacts

@@ -1,7 +1,5 @@
 """Hold a run to its scenario's acceptance bounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

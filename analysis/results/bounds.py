@@ -1,7 +1,5 @@
 """What an acceptance bound holds to what: its value in a run, its limits, and its words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A long trial holds every shorter one. So the lead of a strategy over the first m
 trial gives the equilibrium that trials of so many minutes would have shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What came after each change of the path: when throughput was steady, and new capacity used."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ the score is the share of all kept points that lie in both hulls. Two series of 
 CCA score about 0.95: a hull of finitely many points misses some of the next ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

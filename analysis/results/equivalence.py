@@ -1,7 +1,5 @@
 """Whether two runs measure the same: equivalence of shares within a margin, mix by mix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ What is read of the control is read of each reference in its place: in the same 
 seeds. So the difference of two controls is a mean over pairs of trials.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write tables of a run for other tools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

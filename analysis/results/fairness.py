@@ -4,8 +4,6 @@ Fair is who does a deployed control no more harm than its own kind does (Ware, M
 Sherry, HotNets 2019). It spreads where a flow gains by switching to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The results of a run as frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """What was measured beside what is published of the same settings, and how far off it is."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

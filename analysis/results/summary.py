@@ -1,7 +1,5 @@
 """One row for each setting and mix: what the command line prints and scripts read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

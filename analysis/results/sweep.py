@@ -1,7 +1,5 @@
 """A run's settings along what was swept: lines against one thing, grids."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Completion times and slowdowns of finite transfers, by flow group, strategy and size class."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Who is to blame for whose drops: dropped bytes, split among those who held the queue."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

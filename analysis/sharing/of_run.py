@@ -1,7 +1,5 @@
 """Who shared the queue's memory in every valid trial of a run, by setting and mix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """One trial: what each queue and flow held of the memory and got of the line, and who met whom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

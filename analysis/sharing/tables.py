@@ -1,7 +1,5 @@
 """Who held the queue at whose drops, as tables for other tools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Postcards in the order of their arrivals, and which of them bring payload again."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The blocks of a pcapng file (draft-ietf-opsawg-pcapng), written one after the other."""
 
-from __future__ import annotations
-
 import struct
 from typing import BinaryIO
 

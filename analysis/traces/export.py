@@ -1,7 +1,5 @@
 """The formats of one trial, and what is written where."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ number, TTL, window, an acknowledgement number of 0, and TCP options of the righ
 zero, so empty. UDP has no checksum, which IPv4 permits. There is no payload.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from ipaddress import IPv4Address
 

@@ -6,8 +6,6 @@ that carries IPv4 and UDP, as the specification's outer encapsulation has it, an
 the packet from IPv4's on as its truncated packet.
 """
 
-from __future__ import annotations
-
 import struct
 from ipaddress import IPv4Address
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a postcard's `marks` say: whether CE was set, ECN in the header, and why it was dropped."""
 
-from __future__ import annotations
-
 import numpy as np
 from nashbed.controlplane.contract.records import (
     KIND_DROPPED,

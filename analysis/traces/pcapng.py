@@ -1,7 +1,5 @@
 """Packets as they left the bottleneck, or were dropped, as pcapng with comments for each packet."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 

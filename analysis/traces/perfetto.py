@@ -4,8 +4,6 @@ Written by Perfetto's own messages (PyPI's `perfetto`), some thousands at a time
 for each flow, and one for the bottleneck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO

@@ -8,8 +8,6 @@ time when it left. There is no packet_sent, packet_received or packet_lost: TCP 
 and nobody saw when a sender took one for lost.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ by the clock on the wall, is the trial's t0. So the part of a time below a secon
 tables, to the nanosecond.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -6,8 +6,6 @@ tell a number. All others are in TCP's own states, and, where those are open, be
 ssthresh.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """Make the traces of this folder again: `python3 configs/traces/make.py`. README.md has the models.
 
 Every draw comes from random(), whose sequence Python keeps the same over its versions.

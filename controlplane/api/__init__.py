@@ -22,8 +22,6 @@ The command line does what these functions do. Names are imported when they are 
 process that only asks for a quantity does not wait for the analysis.
 """
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from importlib import import_module

@@ -5,8 +5,6 @@
 >>> nb.aqm.check("mine.c").ok
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@
 >>> nb.atlas.draw("atlas", x="buffer=0.4..60bdp", y="flows=2..100", model="closed-form")
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 >>> nb.doctor.ready(nb.doctor.examine())
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a caller names: scenarios and testbeds, as files, shipped ones, objects or mappings."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

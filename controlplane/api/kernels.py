@@ -5,8 +5,6 @@
 >>> kernel, is_new = nb.kernels.build("6.12")
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 >>> nb.models.fluid.share(rate="50mbit", base_rtt="40ms", buffer="5bdp", flows=10, second_flows=3)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plan runs; nothing of what carries them out is imported for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from nashbed.controlplane.contract.certificate import Standing

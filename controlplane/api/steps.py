@@ -1,7 +1,5 @@
 """How callers follow what takes long: they are called before each step."""
 
-from __future__ import annotations
-
 from nashbed.controlplane.machine.log import ShowStep
 
 __all__ = ["ShowStep", "show_nothing"]

@@ -4,8 +4,6 @@
 >>> nb.tables.mixes(["results/20260101T120000Z-a", "results/20260102T120000Z-b"], "mixes.csv")
 """
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@
 >>> nb.testbeds.calibrate("embedded", rates=["50mbit"]).certificate.passed
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Another commit beside this one: built in a folder of its own, and measured in turns with it."""
 
-from __future__ import annotations
-
 import statistics
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Every part of `nashbed bench`, each in a process of its own; a failure does not stop the rest."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """What trials on Dask's workers cost, beside the same trials on this machine's lanes."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

@@ -1,7 +1,5 @@
 """How many lanes side by side this machine carries, and how late departures and ACKs are then."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """How fast and in how much memory postcards become per-flow occupancy: numbers, measured here."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 import time

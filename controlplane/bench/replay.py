@@ -3,8 +3,6 @@
 On one core or more, and with each queue discipline.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """How long the command line takes to start: processes of their own, from start to end."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

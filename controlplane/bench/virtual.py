@@ -1,7 +1,5 @@
 """How much faster than the clock a trial in virtual time is, and what it takes."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Each is measured on one core in a process of its own, whose memory, namespaces a
 part's; this module is that process's program, too.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 """What a testbed is calibrated at, from its file and what its target can do."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ while every gate passed. So a level passes only if the lone CUBIC flow among BBR
 tells most of the machine, gets what it gets with few lanes.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ change of size costs as much. (Its range mode needs one start for many sizes, bu
 upwards, from a size that depends on all that was sent before; a drop point needs sizes that fall.)
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import re

@@ -8,8 +8,6 @@ change a size would not be done before the bottleneck's first packet leaves: it 
 frames, and then only the sizes about the one that should fit exactly.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Lanes side by side, once: an ordinary run in a folder that is removed."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence

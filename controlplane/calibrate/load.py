@@ -1,7 +1,5 @@
 """What a load generator does, and our own: nashbed-probe beside the senders."""
 
-from __future__ import annotations
-
 import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

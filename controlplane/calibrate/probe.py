@@ -1,7 +1,5 @@
 """nashbed-probe: its configuration, its files, and one process of either role."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The lane has one flow of load, and one probe flow in each group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

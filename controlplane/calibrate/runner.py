@@ -1,7 +1,5 @@
 """A calibration from a testbed file to a certificate."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

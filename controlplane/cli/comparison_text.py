@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rich.table import Table
-
 from ..contract.metrics import DISPLAY
-from .console import WIDE, as_text, new_table
+from .console import WIDE, rows_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.compare import (
@@ -57,35 +54,32 @@ def _head(runs: RunComparison | EquivalenceAnswer) -> str:
 
 
 def _summary_text(runs: RunComparison) -> str:
-    table = new_table(
-        "Differences of shares, second minus first, in points",
-        *("setting", "share of", ">mixes", ">mean", ">mean absolute", ">largest", "at"),
-    )
-    for each in runs.share_summary:
-        table.add_row(
-            _setting(each),
-            each.strategy,
-            str(each.mixes),
-            _points(each.mean),
-            _points(each.mean_absolute).lstrip("+"),
-            _points(each.largest.difference),
-            each.largest.mix,
-        )
-    return as_text(table)
+    rows = [
+        {
+            "setting": _setting(each),
+            "share of": each.strategy,
+            ">mixes": str(each.mixes),
+            ">mean": _points(each.mean),
+            ">mean absolute": _points(each.mean_absolute).lstrip("+"),
+            ">largest": _points(each.largest.difference),
+            "at": each.largest.mix,
+        }
+        for each in runs.share_summary
+    ]
+    return rows_text("Differences of shares, second minus first, in points", rows)
 
 
 def _shares_text(runs: RunComparison, everything: bool) -> str:
     shown = _most(runs.shares, lambda s: -abs(s.difference), everything)
     title = "Share of the throughput in per cent: mean (lowest to highest of n trials)"
-    columns = ("setting", "mix", "share of", ">|first", ">|second", ">|difference")
-    table = new_table(title + _few(shown, runs.shares), *columns)
-    _add_sections(table, shown, _share_cells)
+    text = rows_text(
+        title + _few(shown, runs.shares), [_share_row(each) for each in shown], sections=True
+    )
     repeated = [each for each in runs.shares if each.repeated]
     if not repeated:
-        return as_text(table)
+        return text
     apart = sum(not each.overlap for each in repeated)
-    note = f"! {apart} of {len(repeated)} pairs of ranges have nothing in common\n"
-    return as_text(table) + note
+    return text + f"! {apart} of {len(repeated)} pairs of ranges have nothing in common\n"
 
 
 def _tests_text(runs: RunComparison, everything: bool) -> str:
@@ -93,12 +87,9 @@ def _tests_text(runs: RunComparison, everything: bool) -> str:
         return UNTESTED
     shown = _most(runs.comparisons, _chance, everything)
     title = f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons)
-    columns = ("setting", "mix", "metric", ">first", ">second", ">difference", ">p")
-    table = new_table(title, *columns)
-    _add_sections(table, shown, _test_cells)
     differing = sum(each.differs for each in runs.comparisons)
     tested = sum(each.p_adjusted is not None for each in runs.comparisons)
-    text = as_text(table)
+    text = rows_text(title, [_test_row(each) for each in shown], sections=True)
     text += f"* {differing} of {tested} differ by more than chance: Welch's test, "
     text += "p adjusted for their number (Holm), below 0.05; ± is half of the 95 % interval\n"
     return text + _left_out_text(runs.left_out)
@@ -124,18 +115,16 @@ def _few(shown: Sequence[object], rows: Sequence[object]) -> str:
     return f"\nthe {len(shown)} of {len(rows)} that differ most; --all shows every one"
 
 
-def _add_sections(table: Table, rows: Iterable[Row], cells: Callable[[Row], Iterable[str]]) -> None:
-    """A section for each setting, which is named once."""
-    for setting, group in groupby(rows, key=_setting):
-        table.add_section()
-        for i, row in enumerate(group):
-            table.add_row(setting if i == 0 else "", *cells(row))
-
-
-def _share_cells(each: ShareComparison) -> list[str]:
+def _share_row(each: ShareComparison) -> dict[str, str]:
     mark = " !" if each.repeated and not each.overlap else ""
-    difference = f"{_points(each.difference)}{mark}"
-    return [each.mix, each.strategy, _spread(each.first), _spread(each.second), difference]
+    return {
+        "setting": _setting(each),
+        "mix": each.mix,
+        "share of": each.strategy,
+        ">|first": _spread(each.first),
+        ">|second": _spread(each.second),
+        ">|difference": f"{_points(each.difference)}{mark}",
+    }
 
 
 def _points(share: float) -> str:
@@ -152,18 +141,19 @@ def _setting(each: Comparison | ShareComparison | ShareSummary | ShareEquivalenc
     return each.setting if each.setting == each.against else f"{each.setting} | {each.against}"
 
 
-def _test_cells(each: Comparison) -> list[str]:
+def _test_row(each: Comparison) -> dict[str, str]:
     factor, unit = DISPLAY[each.unit]
     name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
     interval = "" if each.ci95 is None else f" ±{each.ci95 * factor:.2g}"
-    return [
-        each.mix,
-        f"{name} ({unit})" if unit else name,
-        f"{each.first.mean * factor:.4g} (n {each.first.n})",
-        f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.difference * factor:+.3g}{interval}",
-        _p_text(each),
-    ]
+    return {
+        "setting": _setting(each),
+        "mix": each.mix,
+        "metric": f"{name} ({unit})" if unit else name,
+        ">first": f"{each.first.mean * factor:.4g} (n {each.first.n})",
+        ">second": f"{each.second.mean * factor:.4g} (n {each.second.n})",
+        ">difference": f"{each.difference * factor:+.3g}{interval}",
+        ">p": _p_text(each),
+    }
 
 
 def _p_text(each: Comparison) -> str:
@@ -181,32 +171,28 @@ def _chance(each: Comparison) -> float:
 
 def equivalence_text(runs: EquivalenceAnswer) -> str:
     """The verdicts, with each difference's interval drawn between the margins."""
-    text = _head(runs) + "\n" + as_text(_equivalence_table(runs), WIDE)
+    title = f"Shares of the throughput in per cent: alike within {100 * runs.margin:g} points?"
+    rows = [_equivalence_row(each) for each in runs.cells]
+    text = _head(runs) + "\n" + rows_text(title, rows, WIDE, sections=True)
     text += "".join(f"not tested, no valid trial in both: {each}\n" for each in runs.missing)
     return text + _verdict_text(runs)
 
 
-def _equivalence_table(runs: EquivalenceAnswer) -> Table:
-    points = f"{100 * runs.margin:g}"
-    table = new_table(
-        f"Shares of the throughput in per cent: alike within {points} points?",
-        *("|setting", "share of, mix", ">|first", ">|second", ">|difference"),
-        *(f"|{_scale(points)}", "|verdict", ">|trials\n(needs)"),
-    )
-    _add_sections(table, runs.cells, _equivalence_cells)
-    return table
-
-
-def _equivalence_cells(each: ShareEquivalence) -> Iterable[str]:
-    yield f"{each.strategy}, {each.mix}"
-    yield f"{100 * each.first.mean:.1f}"
-    yield f"{100 * each.second.mean:.1f}"
-    yield f"{100 * each.difference:+.1f}" + (f" ±{100 * each.ci90:.1f}" if each.ci90 else "")
-    yield drawn_interval(each.difference, each.ci90, each.margin)
-    yield each.verdict
-    numbers = sorted({each.first.n, each.second.n})
-    needed = "" if each.needed is None else f" ({each.needed})"
-    yield " and ".join(map(str, numbers)) + needed
+def _equivalence_row(each: ShareEquivalence) -> dict[str, str]:
+    trials = " and ".join(map(str, sorted({each.first.n, each.second.n})))
+    return {
+        "|setting": _setting(each),
+        "share of, mix": f"{each.strategy}, {each.mix}",
+        ">|first": f"{100 * each.first.mean:.1f}",
+        ">|second": f"{100 * each.second.mean:.1f}",
+        ">|difference": f"{100 * each.difference:+.1f}"
+        + (f" ±{100 * each.ci90:.1f}" if each.ci90 else ""),
+        f"|{_scale(f'{100 * each.margin:g}')}": drawn_interval(
+            each.difference, each.ci90, each.margin
+        ),
+        "|verdict": each.verdict,
+        ">|trials\n(needs)": trials + ("" if each.needed is None else f" ({each.needed})"),
+    }
 
 
 def _scale(points: str) -> str:

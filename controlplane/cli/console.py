@@ -53,11 +53,21 @@ def new_table(title: str, *columns: str) -> Table:
     return table
 
 
-def rows_text(title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH) -> str:
-    """Rows as a table: column, as `new_table` has it, -> cell; all rows have the same columns."""
+def rows_text(
+    title: str, rows: Sequence[Mapping[str, str]], width: int = WIDTH, sections: bool = False
+) -> str:
+    """Rows as a table: column, as `new_table` has it, -> cell; all rows have the same columns.
+
+    Args:
+        sections: Whether there is a section for each value of the first column, told once.
+    """
     table = new_table(title, *(rows[0] if rows else ()))
-    for row in rows:
-        table.add_row(*row.values())
+    for _, alike in groupby(
+        map(list, map(dict.values, rows)), lambda row: row[0] if sections else ""
+    ):
+        table.add_section()
+        for i, (first, *others) in enumerate(alike):
+            table.add_row("" if sections and i else first, *others)
     return as_text(table, width)
 
 

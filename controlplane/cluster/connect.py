@@ -1,7 +1,5 @@
 """A cluster -> a Dask client that is connected to its scheduler; all is ended afterwards."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -6,8 +6,6 @@ one, in a file that only its user can read. A command that starts all parts make
 scheduler, workers and clients that are started by hand share one of their user's.
 """
 
-from __future__ import annotations
-
 import os
 import ssl
 import time

@@ -1,7 +1,5 @@
 """What a worker must have in common with the client, so that its trials are the client's own."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Jobs of a batch system: dask-jobqueue writes and submits them, Dask's own worker runs in them."""
 
-from __future__ import annotations
-
 import importlib
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The kernel of virtual time on its way to a worker that has none: given once for each machine."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import io

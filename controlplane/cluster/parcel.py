@@ -5,8 +5,6 @@ large files stay there: their names, sizes and digests travel, and the client's 
 links to them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

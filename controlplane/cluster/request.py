@@ -6,8 +6,6 @@ trials and a `TrialAssignment` for each; a `TrialOutcome` comes back. Meanwhile 
 happens as events of a Dask topic for each run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import socket
 from collections.abc import Mapping, Sequence

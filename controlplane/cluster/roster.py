@@ -1,7 +1,5 @@
 """The workers of a cluster as its client knows them: who is there, takes part, and says what."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -12,8 +12,6 @@ Every process of ours that talks to others by TLS is guarded against an error of
 (`guard_tls`); Dask's schedulers and nannies elsewhere import this module first (`preload`).
 """
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 import socket

@@ -1,7 +1,5 @@
 """`nashbed scheduler` and `nashbed worker`: parts of a cluster on this machine, until stopped."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

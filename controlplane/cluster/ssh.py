@@ -3,8 +3,6 @@
 Imported only where ssh is asked for: it needs asyncssh.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What all ways to start parts of a Dask cluster share: our defaults, a quiet log, their set-up."""
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping

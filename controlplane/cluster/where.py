@@ -1,7 +1,5 @@
 """Where trials run: what `--on` and a testbed's `cluster` say -> a cluster, and its ssh hosts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A worker process of ours: what it does first (Dask's `preload`), its log, and its trials."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Where a worker runs the trials of a run: in virtual time, or on a real testbed of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

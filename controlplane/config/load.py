@@ -1,7 +1,5 @@
 """Load scenario, testbed and cluster files, and export their JSON schemas for editors."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """The files that a scenario names for their content: trace, sizes of transfers, and programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The files that describe programs: a scenario's own, and those of configs/programs."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePath
 
 from pydantic import ValidationError

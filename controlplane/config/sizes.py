@@ -1,7 +1,5 @@
 """Files of sizes, read: the sizes of transfers, one on each line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

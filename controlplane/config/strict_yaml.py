@@ -1,7 +1,5 @@
 """Strict YAML with the line of every key, and pydantic's errors as one line each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Files that say what a link carries over time, read: Mahimahi's, and rates as CSV."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 from decimal import Decimal, InvalidOperation

@@ -1,7 +1,5 @@
 """A battery of experiments that a congestion control is evaluated by, as its manifest says it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator

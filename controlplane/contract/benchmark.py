@@ -1,7 +1,5 @@
 """Benchmarks: what `nashbed bench` measures of an installation, each with its spread."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from typing import Any, Literal, Self

@@ -1,7 +1,5 @@
 """Bounds on what a run measures (`acceptance`): a metric, whose, where, and its limits."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator

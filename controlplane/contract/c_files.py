@@ -1,7 +1,5 @@
 """A congestion control, a queue discipline or a policy of shared memory, as C files of a user."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

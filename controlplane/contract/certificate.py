@@ -1,7 +1,5 @@
 """The certificate of a calibrated testbed: what was measured, and how many lanes it can carry."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Parameters have the names that the RFCs and `tc` give them, and their defaults. 
 limit, which `tc` calls `limit`, is the bottleneck's `buffer`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

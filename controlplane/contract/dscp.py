@@ -1,7 +1,5 @@
 """Code points of DiffServ (DSCP), as people write them: by their names or as 0 to 63."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema

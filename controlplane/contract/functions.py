@@ -4,8 +4,6 @@ Only an import path is accepted, never an expression: a scenario executes nothin
 of a module that the user has installed or put on PYTHONPATH.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Mixes that show what harm flows do to a victim: alone, beside its own kind, beside others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

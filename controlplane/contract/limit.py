@@ -1,7 +1,5 @@
 """A hard limit of a queue, what it admits and counts, and a line with such a queue before it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Times are nanoseconds after t0, at which a lane's schedule begins; before it the
 rate. The arithmetic is exact and the data plane's (hosts/dpdk/core/line_schedule.c).
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

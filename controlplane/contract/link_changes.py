@@ -3,8 +3,6 @@
 Times in scenarios are after the common start t0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Any
 

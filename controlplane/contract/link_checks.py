@@ -1,7 +1,5 @@
 """What happens to the link of a scenario: as a program, and what makes no sense."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from .course import SettledDuration

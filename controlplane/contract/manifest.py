@@ -1,7 +1,5 @@
 """manifest.json: everything needed to judge or repeat a run."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from pydantic import Field

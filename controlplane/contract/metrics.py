@@ -3,8 +3,6 @@
 What each is, and how it is computed, is beside its function in `analysis/metrics`.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .shared import DROP_REASONS

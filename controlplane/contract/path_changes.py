@@ -3,8 +3,6 @@
 Base RTTs that change, jitter, reordering, losses in bursts; forward and return path apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import log
 from statistics import NormalDist

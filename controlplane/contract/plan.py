@@ -1,7 +1,5 @@
 """plan.json: every trial of a run, decided before a machine is touched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """What other installed distributions add, by entry points: metrics, models and targets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points

@@ -4,8 +4,6 @@ Their layouts are shared.json's, from which the C structs are generated too; gol
 probe: whole exchanges) hold both together.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

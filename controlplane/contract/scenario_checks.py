@@ -1,7 +1,5 @@
 """What must fit together in a scenario, beyond what each of its parts checks by itself."""
 
-from __future__ import annotations
-
 from .applications import UDP
 from .course import (
     OffsetStart,

@@ -1,7 +1,5 @@
 """Which settings something is about: bounds and published series name what they have."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field

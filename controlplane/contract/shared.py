@@ -5,8 +5,6 @@ side. Python takes it from here, the C programs from a header that the build gen
 file (hosts/common/shared_header.py), and tests hold the P4 sources and artefacts against it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ trials from opposite starts agree as well (`starts_agree`). docs/explanation/set
 bias and length, and how many trials end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

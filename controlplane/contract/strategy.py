@@ -1,7 +1,5 @@
 """A strategy as a scenario names it: a congestion control, or a program, by a name or a path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Self

@@ -1,7 +1,5 @@
 """One trial: its setting, its mix, and the record that is sealed with it (trial.json)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The captures of an attempt: headers of every segment as the hosts see it."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Self

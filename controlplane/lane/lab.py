@@ -1,7 +1,5 @@
 """A session and a loaded target: what trials run in; and the labs of a run's lanes."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -4,8 +4,6 @@ Trials, calibrations and measurements of speed all use it, so that what counts a
 lane has drained, and what is left behind after a failure is decided in one place.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

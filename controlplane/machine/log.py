@@ -5,8 +5,6 @@ command says where the log goes (`log_to`, `shown_log`), and so may a program th
 packages as a library.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -3,8 +3,6 @@
 A wheel has all below the package `nashbed`, each file where a checkout has it (hosts/wheel).
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

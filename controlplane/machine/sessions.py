@@ -1,7 +1,5 @@
 """Sessions on this machine, in real or in virtual time: what they need, and how they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Everything about it is decided before it runs.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

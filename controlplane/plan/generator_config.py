@@ -1,7 +1,5 @@
 """What the flow generators of an attempt are told: the configuration files of nashbed-flows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """The delay lines of a trial: what each way of each flow group's path does to its packets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from ..contract.flow_group import FlowGroup

@@ -1,7 +1,5 @@
 """Scenario and testbed -> plan; what cannot be run is refused here, with the reason."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """What a target cannot do of a lane: each field says what it needs, and one walk asks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Everything random derives from the scenario's seed by hashing: stable on every machine."""
 
-from __future__ import annotations
-
 import hashlib
 
 

@@ -1,7 +1,5 @@
 """What a scenario sweeps: its settings and its mixes."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

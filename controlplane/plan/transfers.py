@@ -1,7 +1,5 @@
 """The transfers of a trial: when each arrives, its size and its strategy, drawn from the seed."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Mapping

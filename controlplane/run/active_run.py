@@ -1,7 +1,5 @@
 """A run directory and what is to be done in it: of a new run, or what is left of one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each raw file goes one way: it is read in batches, examined on its way, and written as a table.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The manifest of a run: everything needed to judge or repeat it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ..config import Loaded

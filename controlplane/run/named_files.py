@@ -1,7 +1,5 @@
 """The files that a run's scenario names for their content: kept with it, and the same again."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

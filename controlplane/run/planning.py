@@ -1,7 +1,5 @@
 """What a run would do: its plan, and what the target would be given; nothing is touched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -4,8 +4,6 @@ It is put where our flow generators write what theirs were given, so that everyt
 has one form.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

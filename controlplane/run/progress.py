@@ -1,7 +1,5 @@
 """Where a run and its trials stand: a trial's steps and their order, and what is shown of a run."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

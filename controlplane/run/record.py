@@ -1,7 +1,5 @@
 """What was measured of an attempt -> its verdicts, its digests and its record."""
 
-from __future__ import annotations
-
 import logging
 
 from ..contract.messages.flows import GeneratorTotals

@@ -1,7 +1,5 @@
 """A capture through the bottleneck in virtual time, with the same tables as a trial."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

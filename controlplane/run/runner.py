@@ -1,7 +1,5 @@
 """A whole run: from a plan, or from what is left of one, to a sealed run directory."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Generator
 

@@ -1,7 +1,5 @@
 """What a testbed's certificate is worth to a run, and the capacity that the run may use."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """This machine as the place of a run: its lanes, in network namespaces or as guests."""
 
-from __future__ import annotations
-
 import logging
 import queue
 import threading

@@ -1,7 +1,5 @@
 """What a run still has to do: every planned trial, or those that a chooser picks as it goes."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

@@ -8,8 +8,6 @@ These are digests of files. What a trial measured has digests of its own (`diges
 depend on how a library wrote it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping

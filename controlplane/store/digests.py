@@ -6,8 +6,6 @@ differs between two equal trials is left out: wall-clock times, how late a machi
 process ids.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

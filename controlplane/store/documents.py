@@ -5,8 +5,6 @@ that is replaced again and again cannot be in a list of digests that is always r
 somebody wrote by hand have none.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

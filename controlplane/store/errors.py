@@ -1,7 +1,5 @@
 """What can be wrong with a run directory, and what a person can do about it."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """A run directory: its documents and its sealed trials."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The manifest has a digest of each file that the run was given, and of each seale
 its own files (`checksums`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The binary files that the data plane and the flow generator leave, as numpy records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run directory while the run writes it: a name is given only to what is complete."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

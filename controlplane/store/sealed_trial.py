@@ -1,7 +1,5 @@
 """One sealed trial: its record, and its tables read lazily and checked against the contract."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,8 +10,6 @@ stale one from one in use, and removes it. Where a file system has no locks, non
 stale.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -3,8 +3,6 @@
 Every time in them is int64 nanoseconds after the trial's t0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

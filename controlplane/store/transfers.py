@@ -1,7 +1,5 @@
 """The table of transfers: made of what was planned, and of what senders and sinks saw."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path

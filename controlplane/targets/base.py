@@ -3,8 +3,6 @@
 A target has a few operations, and nothing that it may silently skip.
 """
 
-from __future__ import annotations
-
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

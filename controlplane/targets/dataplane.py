@@ -1,7 +1,5 @@
 """A running data plane and its control socket: what all of its roles and places share."""
 
-from __future__ import annotations
-
 import json
 import struct
 from abc import abstractmethod

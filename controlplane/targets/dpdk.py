@@ -1,7 +1,5 @@
 """The dpdk target: nashbed-dataplane is the bottleneck itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each claim about hardware and hosts has met so far, and what stays unproven."""
 
-from __future__ import annotations
-
 from ..contract.model import ContractModel
 
 

@@ -1,7 +1,5 @@
 """Which target a testbed means: the only place that knows targets by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Every programming boots a guest of its own, so that a trial depends on nothing b
 it is asked to be, its seed and its kernel alone.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard

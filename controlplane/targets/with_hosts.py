@@ -4,8 +4,6 @@ The data plane keeps the delay lines and collects the postcards that the switch 
 switch is the bottleneck. Runs, trials and gates see one Target.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Datagrams, of which each is sent once: what was sent, arrived, and was dropped, must agree."""
 
-from __future__ import annotations
-
 from ..contract.applications import DATAGRAM_HEADERS_BYTES, UDP
 from ..plan.attempt import TrialFlow
 from .measurement import TrialMeasurement

@@ -1,7 +1,5 @@
 """What a trial's measurement amounts to besides verdicts: findings for its record, and marks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..contract.trial import Disturbance, Repeated, SocketLimit, WindowLimited

@@ -4,8 +4,6 @@ One function each, from what was measured to a verdict. A gate that this telemet
 cannot judge, or need not, passes without a limit and says so.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import os

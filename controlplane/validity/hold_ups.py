@@ -1,7 +1,5 @@
 """Examiners of what held flows up in the window: queue, lateness, pauses, sizes of sockets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

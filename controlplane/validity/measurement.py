@@ -1,7 +1,5 @@
 """What was measured of one attempt at a trial: gates judge it, and its record is made of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

@@ -3,8 +3,6 @@
 Each takes in one batch after the other in `examine`, and keeps what a gate judges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar

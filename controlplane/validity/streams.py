@@ -13,8 +13,6 @@ dropped came again, 0.39 to 40 ms after the news would have been there. In nine 
 losses five of 1 685 flows had a copy, 0.5 to 14 ms before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

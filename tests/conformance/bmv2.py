@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The bmv2 target: simple_switch in real time, packets by PTF.
 
 Real time has no two packets at one moment; what a vector says by times is had by order:

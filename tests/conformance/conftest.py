@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every vector runs on every target that is here."""
 
 from collections.abc import Callable

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The dpdk target in virtual time: `nashbed-replay`."""
 
 from dataclasses import dataclass

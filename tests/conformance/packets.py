@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Frames of the vectors, built by Scapy; what few fields make different is patched into a frame."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What a target must offer for the suite to run on it.
 
 A vector states packets in and what must come out; how a target is started,

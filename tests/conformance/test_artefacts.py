@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The committed P4 artefacts are what their sources compile to."""
 
 import importlib.util

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Which flow a packet belongs to."""
 
 from dataclasses import replace

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What P4 counts, and that nothing is ever created or lost."""
 
 import pytest

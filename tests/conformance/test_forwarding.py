@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Packets leave as they came, byte for byte, in their order."""
 
 import pytest

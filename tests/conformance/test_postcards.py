@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The telemetry record, field by field."""
 
 from tests.conformance.conftest import Run

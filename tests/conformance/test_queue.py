@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The queue and its shaper: what is dropped, when the rest leaves."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What is not ours passes at once and unchanged, is counted by its reason, and has no postcard."""
 
 import random

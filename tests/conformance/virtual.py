@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The virtual target: the library that a guest's kernel loads, called as that kernel calls it.
 
 Both a replay and this are virtual/driver.c. What differs: here the flow table, the bottleneck and

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Captures that are cut, damaged or foreign: an answer in one line, and never a crash or a hang."""
 
 import random

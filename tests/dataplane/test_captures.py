@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What a replay makes of captures as they are: tags, options, IPv6, FCS, trailers, any time.
 
 Every value is known to the maker of the capture, and drops and times to the plain model.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The control socket: what it grants, what it refuses and why, and that nothing brings it down."""
 
 import fcntl

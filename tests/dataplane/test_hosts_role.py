@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The hosts role: delays are kept, order is kept, postcards off a wire are collected."""
 
 import time

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The library in a guest's process: its control socket, its requests to the guest, its delay line.
 
 The socket is served only while the guest waits for a request, so an answer to a client may come

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two packet loops on a clock: each has a core, a device at both ports, and every other lane."""
 
 import os

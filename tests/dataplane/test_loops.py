@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Several packet loops: however lanes are spread over them, every lane has the same results."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """hosts/dpdk/pipeline/native/headers.py: what it asks apt for; no build fails without it."""
 
 import importlib.util

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The P4 program as native code and interpreted: the same bytes, and it is said which one runs."""
 
 import json

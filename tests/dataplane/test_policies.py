@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Policies of the memory: ours in the control plane's words and in C's, and one of a user's own."""
 
 from pathlib import Path

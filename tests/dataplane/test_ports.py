@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every kind of port and loop: an echo comes back, and no sooner than the base RTT."""
 
 import statistics

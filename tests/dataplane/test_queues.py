@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Several queues behind one line: packets are classified in P4, and postcards say their queue.
 
 In virtual time, so that everything is exact: what a packet met in its queue and in all of them is

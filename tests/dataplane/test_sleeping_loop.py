@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A sleeping loop waits for frames at each of its ports, not only for the next event."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Postcards on their way to a file, without a data plane: hosts/dpdk/test/telemetry.c."""
 
 import subprocess

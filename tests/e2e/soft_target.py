@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The stand-in for simple_switch as a Switch; tests register it in place of bmv2."""
 
 import json

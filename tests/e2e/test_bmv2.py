@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The same scenario on simple_switch and on the embedded target: valid trials, like shares."""
 
 from pathlib import Path

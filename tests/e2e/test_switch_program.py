@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Runs on a switch program of this machine: session, hosts role and seam, with real flows.
 
 The program is a stand-in (tests/fakes/soft_switch.py), so that all this is tested where bmv2 is

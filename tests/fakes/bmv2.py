@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A simple_switch that only remembers: it knows what the compiled program has, and nothing else."""
 
 import hashlib

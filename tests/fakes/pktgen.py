@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Pktgen-DPDK's Lua shell, as version 23.03.0 answers on DPDK 22.11 (AF_PACKET on veth).
 
 Seen there: its answers to our script are `nashbed: 1 ok Pktgen 23.03.0` and

@@ -1,5 +1,4 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: Apache-2.0
 """A switch program for slow links: simple_switch's command line, a drop-tail queue, postcards.
 
 It stands in where the seam to a switch program is tested with real frames and no bmv2 is at

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The README's commands on bare Debian machines: `make fresh`.
 
 Each root is made of Debian's packages (mmdebstrap) with nothing in it but what Debian requires,

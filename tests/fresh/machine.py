@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Bare Debian machines: a minimal root each, entered in namespaces of its own.
 
 A root is a folder; all mounts are made in a mount namespace that ends with its processes

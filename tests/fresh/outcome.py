@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What a command in a bare machine came to: read from its log, kept, and shown as a table."""
 
 from __future__ import annotations

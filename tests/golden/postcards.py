@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The postcard's golden bytes: what they are made of, and the one way to make them again.
 
     .venv/bin/python -m tests.golden.postcards

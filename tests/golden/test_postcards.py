@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """P4, C and Python agree on every byte of a postcard."""
 
 import json

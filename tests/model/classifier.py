@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What ingress makes of a frame from the senders' side: the reference for every target."""
 
 from __future__ import annotations

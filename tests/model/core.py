@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The data plane's pure core as Python objects: hosts/dpdk/test/core_shim.c through ctypes.
 
 The shim takes and gives plain numbers, so no struct's layout is repeated here.

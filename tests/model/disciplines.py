@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plain queue disciplines over a plain line: the references that the data plane must equal.
 
 Written after the papers' and RFCs' pseudocode, in whole numbers of Linux's units where those

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A plain drop-tail bottleneck: the reference that the data plane must equal.
 
 Written for being obviously right, not for speed: one loop over the arrivals, and

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A plain model of a path that changes: packet by packet."""
 
 from dataclasses import dataclass, field

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plain queues behind one line and out of one memory: the reference that queues.c must equal.
 
 Nothing is counted along: what a queue holds is the sum over its packets, each time it is asked.

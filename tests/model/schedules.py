@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plain models of a line that changes, a policer and a shaper, which the data plane must equal.
 
 Written for being obviously right: time is exact, as fractions, and each opportunity to send is

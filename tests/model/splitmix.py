@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014)."""
 
 WORD = 2**64

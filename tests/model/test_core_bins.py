@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Time bins against integration by brute force: exact, each final once, totals conserved."""
 
 import errno

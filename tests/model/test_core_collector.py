@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The collector: what it keeps, and what it notices."""
 
 import errno

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The delay line against a plain model, and its random loss against SplitMix64."""
 
 import errno

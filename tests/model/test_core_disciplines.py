@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What holds of every discipline, whatever it decides, and what its parameters may be."""
 
 from collections import defaultdict, deque

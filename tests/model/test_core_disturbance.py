@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What held frames up, by bins of 100 ms, and the loop's pauses."""
 
 from collections import defaultdict

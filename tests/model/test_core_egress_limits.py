@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """P4's egress at the ends of its ranges, and of marked packets: two programs of hosts/dpdk/test."""
 
 import subprocess

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The event heap against a dictionary."""
 
 from hypothesis import given

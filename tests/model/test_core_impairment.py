@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Paths that change, jitter, reorder and lose in bursts: the core against a plain model."""
 
 from collections import Counter

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Percentiles of lateness against the sorted values: never below, at most a bin above."""
 
 import math

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Disciplines against plain models of them, packet by packet."""
 
 from collections.abc import Callable

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Several queues behind one line, out of one memory: against the plain model, and by what holds."""
 
 from collections import defaultdict

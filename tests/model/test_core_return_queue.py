@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The queue of the way back: drop-tail to the nanosecond, and its records by time."""
 
 from pathlib import Path

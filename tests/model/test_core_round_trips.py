@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Which frame caused an acknowledgement, what it gives back, and how long the receiver took."""
 
 import pytest

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A line that changes, a policer and a shaper against plain models: equal to the nanosecond."""
 
 from collections.abc import Sequence

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Lanes side by side: each against its own plain model, and their departures in order of time."""
 
 import errno

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What makes a train, against the plain rules; and each rule by a case of its own."""
 
 from dataclasses import replace

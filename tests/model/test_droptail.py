@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The data plane in virtual time against the plain model: no mismatch at all.
 
 In both of its forms: fed by a capture, and as the library that a guest's kernel calls.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Which frames make a train: the reference that hosts/dpdk/core/train.c must equal.
 
 Written from the rules, frame by frame from the train's whole list, without any state.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Arrivals for queue disciplines: patterns that enter and leave their states many times.
 
 Each is an array of dtype ARRIVAL (linux_qdiscs.py), times in order, the same for the same seed.

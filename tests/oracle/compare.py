@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What two queue disciplines made of the same arrivals, side by side."""
 
 from collections.abc import Sequence

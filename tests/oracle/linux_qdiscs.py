@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Linux's own queue disciplines, compiled from the kernel's files, before a line of an exact rate.
 
 The files are those that `make qdiscs` has fetched (source.py); kernel/kernel.h stands for the rest

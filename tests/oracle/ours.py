@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Our queue disciplines before the same line: hosts/dpdk/test/play_shim.c through ctypes."""
 
 import ctypes

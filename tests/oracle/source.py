@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The few files of Linux that the oracle is compiled from: `make qdiscs`.
 
 They come from a kernel's source package and are kept beside the kernels of virtual time, a folder

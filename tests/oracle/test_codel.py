@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CoDel and FQ-CoDel against Linux's: nothing is drawn, so each packet is compared."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """RED, PIE and DualPI2 against Linux's: with the same draws by packet, else by their means."""
 
 from collections.abc import Callable

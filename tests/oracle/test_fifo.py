@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Drop-tail against Linux's bfifo and pfifo: each packet's fate and departure, exactly."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The oracle against a whole kernel: what its files do in user space is what they do in their own.
 
 A guest whose time travels sends the same arrivals through tc's qdiscs at a device of an exact rate.

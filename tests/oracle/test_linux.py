@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The oracle itself: Linux's code in user space does what the kernel's would, on any release."""
 
 from dataclasses import replace

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A shaper against Linux's tbf in front of a device that takes no time.
 
 Linux has tokens in whole nanoseconds: where a byte takes one or several, both are equal to the

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Machines with emulated NICs: one of each kind, one at a time."""
 
 import tempfile

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What runs in the machine of `machine.py`: one function after the other, as it is asked for.
 
 Standard library only: every file that is imported comes over 9p.

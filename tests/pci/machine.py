@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A machine with PCI NICs of its own: QEMU without KVM, with this machine's root below a tmpfs.
 
 It boots Debian's kernel with an initramfs that holds busybox and some modules, mounts this

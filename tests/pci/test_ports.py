@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The data plane's ports on emulated PCI NICs: what arrives, how long it is, who notices what."""
 
 import struct

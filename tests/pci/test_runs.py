@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Whole runs on emulated PCI NICs: a cable that is pulled, and what is given back after any end.
 
 The machine is emulated instruction by instruction, so nothing is said of its times.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Plain models of the RTL: whole numbers, one line of arithmetic each."""
 
 import zlib

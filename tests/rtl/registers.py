@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The register map, read from hosts/fpga/rtl/registers.vh: there is no second copy of it."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The scripts in hosts/fpga, which are no package."""
 
 import importlib.util

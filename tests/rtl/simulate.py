@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Run a module's cocotb checks in Icarus Verilog; skip, with the reason, where it is not here."""
 
 from pathlib import Path

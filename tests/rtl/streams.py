@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What the checks inside the simulator share: clock, reset, streams, pauses, a watch on them."""
 
 import logging

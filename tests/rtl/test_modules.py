@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every module by the checks in its folder, which say what it must do."""
 
 from pathlib import Path

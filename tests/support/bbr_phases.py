@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The phases that a BBR flow went through, from what it tells of itself (hosts/cc/bbr/state.h)."""
 
 from collections.abc import Sequence

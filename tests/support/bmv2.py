@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A simple_switch in a namespace of its own, and PTF at its three ports."""
 
 import secrets

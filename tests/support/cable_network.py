@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Machines on one switch, as far as a network goes: namespaces whose cables can be pulled."""
 
 import os

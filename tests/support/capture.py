@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Captures made of arrays: a million packets in a second."""
 
 import struct

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """CCAs in the simulator (hosts/cc/sim): virtual time, the same numbers each time."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A client of the data plane's control socket: one JSON object per line each way."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What no test enters: modules, functions and lines, of Python and of C.
 
     python -m tests.support.coverage build/coverage

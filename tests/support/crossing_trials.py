@@ -18,7 +18,7 @@ from functools import cache, cached_property
 
 import numpy as np
 from nashbed.analysis.campaign.campaign import Campaign, Game, Rules
-from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey, PublishedMixes, read_mixes
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey
 from nashbed.analysis.nash.crossing_interval import LeadEnds, lead_ends, mixes_between
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable
@@ -26,6 +26,7 @@ from nashbed.analysis.state import State
 from numpy.typing import NDArray
 from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import brentq
+from tests.support.published_panels import PublishedMixes, read_mixes
 
 FloatArray = NDArray[np.float64]
 AROUND = 8

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A process that has the data plane's library loaded and calls it as a guest's kernel does.
 
     python -m tests.support.guest_kernel LIBRARY CONFIGURATION

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A data plane in its hosts role, and frames put on its wires and taken off them as they are."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A fake Linux source tree: it has what hosts/uml/edits.py looks for, and "compiles" at once."""
 
 import importlib.util

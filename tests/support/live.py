@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A data plane between two namespaces of its own, and what goes through it."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Ethernet frames of every form that a replay looks into, and of those that it does not.
 
 Each comes with what its maker knows of it: its flow, its bytes as it was sent, its payload.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Something made inside a network namespace: a socket stays where it was made."""
 
 import ctypes

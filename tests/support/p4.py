@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What the P4 sources declare: constants, and the fields of headers."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Postcards made of plain numbers."""
 
 from collections.abc import Iterable

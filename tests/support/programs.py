@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Programs that tests can do without: where one is missing they skip, and say which package it is.
 
 What every machine that runs nashbed has (a C compiler, `ip`) is not among them.

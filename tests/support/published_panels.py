@@ -1,17 +1,44 @@
 """The published FABRIC mixes as games."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from nashbed.analysis.models.equilibrium_files import read_published
 from nashbed.analysis.models.expected import Mixes
 from nashbed.analysis.models.measured import mixes_of_file
-from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey, PublishedMixes
+from nashbed.analysis.models.mix_files import PUBLISHED_MIXES, PanelKey, read_rows
 from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
 from nashbed.analysis.state import State
 from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 
 NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class PublishedMixes:
+    """The measured mixes of one published setting.
+
+    Attributes:
+        key: The setting.
+        aggregate_mbps: k BBR flows -> aggregate Mbit/s of the (CUBIC, BBR) flows.
+        invalid: The k whose total is above 1.05 of the rate: flows did not overlap.
+    """
+
+    key: PanelKey
+    aggregate_mbps: dict[int, tuple[float, float]] = field(default_factory=dict)
+    invalid: set[int] = field(default_factory=set)
+
+
+def read_mixes(path: Path) -> dict[PanelKey, PublishedMixes]:
+    panels: dict[PanelKey, PublishedMixes] = {}
+    for row in read_rows(path):
+        panel = panels.setdefault(row.key, PublishedMixes(row.key))
+        panel.aggregate_mbps[row.second] = row.cubic_mbps, row.second_mbps
+        if row.invalid:
+            panel.invalid.add(row.second)
+    return panels
 
 
 def payoff_table(panel: PublishedMixes, skip_invalid: bool = False) -> PayoffTable:

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The data plane in virtual time, as tests use it: bytes in, postcards out."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Captures in every format, put together byte by byte: what the decoders are held against."""
 
 import struct

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """tshark as another decoder to agree with."""
 
 import functools

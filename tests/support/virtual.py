@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The data plane as the library that a guest's kernel loads, driven by a test."""
 
 import json

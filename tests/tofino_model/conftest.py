@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """One loaded model for all; without one, or without its wires, everything is skipped."""
 
 from collections.abc import Iterator

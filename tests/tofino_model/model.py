@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The tofino target on the chip's software model: our adapter, PTF at three veth pairs.
 
 The model has no traffic manager to speak of: what leaves a queue leaves it at once. So a vector

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What the real driver says to our changes, and that nothing of them stays; no frame is sent."""
 
 import pytest

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Frames in and out of the model: vectors of tests/conformance where a chip does the same, and what
 is the chip's own.
 

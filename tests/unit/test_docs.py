@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The documentation: it builds strictly, its links lead somewhere, and it needs no network."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The base of the distribution without its extras: what works, and what names the extra."""
 
 import json

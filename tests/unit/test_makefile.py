@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The Makefile: for whom the compiler's warnings are errors, and what the linter sees."""
 
 import os

@@ -9,8 +9,6 @@ are best on the six others: these errors, over every mix and equilibrium, are wh
 where it was not fitted. The result is `analysis/models/fluid/fitted.json`, with both.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

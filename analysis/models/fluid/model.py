@@ -3,8 +3,6 @@
 Of other CCAs than BBR it answers as far as our runs bear it out.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial

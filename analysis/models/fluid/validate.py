@@ -8,8 +8,6 @@ fitted here: the constants are those that FABRIC's mixes of CUBIC and BBR gave. 
 it reads `MEASURED_MIXES`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

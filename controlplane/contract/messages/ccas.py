@@ -1,7 +1,5 @@
 """What the loader of CCAs and their simulator say."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .message import Count, Finite, Message

@@ -1,7 +1,5 @@
 """What the data plane says: itself, what it was programmed with, and its counters."""
 
-from __future__ import annotations
-
 from typing import Literal, Self
 
 from pydantic import model_validator

@@ -6,8 +6,6 @@ programs are built, the C structures with the tables that read and print them
 models.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

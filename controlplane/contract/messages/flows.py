@@ -1,7 +1,5 @@
 """What the flow generator and the probe say."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .message import Count, Message, Moment, Whole

@@ -1,7 +1,5 @@
 """What the flow generator is told: the configuration file of nashbed-flows."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

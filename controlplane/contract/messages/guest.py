@@ -1,7 +1,5 @@
 """What process 1 of a guest says."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from pydantic import model_validator

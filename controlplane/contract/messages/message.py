@@ -1,7 +1,5 @@
 """What all messages have in common: how one is read, and how a line says what is wrong with it."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal, TypeVar
 

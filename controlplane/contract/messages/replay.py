@@ -1,7 +1,5 @@
 """What the data plane says when it runs once to its end: a replay, and its speed."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ..shared import FLOW_REGISTERS

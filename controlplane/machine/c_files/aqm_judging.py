@@ -1,7 +1,5 @@
 """What must hold of any queue discipline, judged from its arrivals and what became of them."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """nashbed-cc-sim: flows of CCAs in one C file share a drop-tail bottleneck in virtual time."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Sequence

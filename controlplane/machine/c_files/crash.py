@@ -1,7 +1,5 @@
 """Where a module has crashed a guest's kernel: the line of C, from the kernel's trace."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ The kernel forgets them when the process ends, however it ends: its standard inp
 program that started it. What the kernel's verifier refuses is told as a person reads it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

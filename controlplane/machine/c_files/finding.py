@@ -4,8 +4,6 @@ A strategy that the hosts' kernel has is the kernel's own CCA. Any other is in a
 hosts/cc, or the user's. A discipline's or a policy's file is always the user's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 

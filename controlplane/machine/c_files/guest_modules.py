@@ -3,8 +3,6 @@
 One of cc.h and an ordinary one of the kernel, of one file or of several, are built in the same way.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The C files of a run: kept with it, on the record, and the same when it goes on."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from functools import partial

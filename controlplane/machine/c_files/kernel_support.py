@@ -1,7 +1,5 @@
 """Which CCAs a kernel has, and what it must have to take others as eBPF or as modules."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What can be written in C files, where each kind's headers are, and how a CCA is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the kernel or a data plane loads of a C file: built, committed, or compiled into a cache."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Parameters of an ordinary kernel module: which it has, and how it is told them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

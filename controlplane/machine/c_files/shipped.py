@@ -1,7 +1,5 @@
 """The CCAs that nashbed brings along, and whether they can be used here."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

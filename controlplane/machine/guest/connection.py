@@ -5,8 +5,6 @@ under way, so what happens in it depends on the sequence of requests alone. No r
 therefore depend on this machine's clock; only the decision to give a guest up does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

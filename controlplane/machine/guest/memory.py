@@ -1,7 +1,5 @@
 """Memory that is left for guests: of the machine, of our control groups, and of /dev/shm."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

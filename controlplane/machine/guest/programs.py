@@ -4,8 +4,6 @@ A trial's tables follow from these as much as from the kernel. The guests have t
 system, and so its C library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

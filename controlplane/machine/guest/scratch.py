@@ -5,8 +5,6 @@ path; each has a state file there, as runs in real time have theirs in /run/nash
 left behind. Guests are faster on a core of their own: a claim is a lock on a file in the folder.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import os

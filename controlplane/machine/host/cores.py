@@ -10,8 +10,6 @@ not help: its throttle stops the loop for 50 ms in every second.
 Only tasks that may run on every core are moved, and only those are moved back.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

@@ -6,8 +6,6 @@ guest alike. Names of protocol counters are those of /proc/net/netstat and /proc
 that does not have one of them does not lose packets that way, or does not tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache

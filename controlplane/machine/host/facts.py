@@ -1,7 +1,5 @@
 """Facts about this machine for records and the doctor: hardware, software, PTP, P4 tools."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

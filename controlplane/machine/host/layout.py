@@ -13,8 +13,6 @@ Where a switch program on this machine is the bottleneck, it has a namespace too
 Names, addresses and settings are those that hosts/dpdk/README.md lists.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

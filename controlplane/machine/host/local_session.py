@@ -1,7 +1,5 @@
 """A session in real time: this machine, with network namespaces as hosts."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

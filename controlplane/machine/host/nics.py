@@ -9,8 +9,6 @@ frames (the kernel's default) come together within 20 ms at 600 Mbit/s, and the 
 every trial that is running.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """What is checked of the machine before anything is touched."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

@@ -4,8 +4,6 @@ bmv2's simple_switch runs in a namespace of its own; the data plane may run once
 a replay.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -10,8 +10,6 @@ Sessions in virtual time share nothing, so they need no admission; they have sta
 own (`guest/scratch.py`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

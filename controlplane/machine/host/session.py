@@ -1,7 +1,5 @@
 """A run's hold on the machine: made, used, and given back."""
 
-from __future__ import annotations
-
 import os
 import socket
 from abc import ABC, abstractmethod

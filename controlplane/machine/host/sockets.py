@@ -1,7 +1,5 @@
 """The sockets of a namespace, as /proc/net/tcp, udp, tcp6 and udp6 list them."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv6Address
 
 ANY = "0.0.0.0"  # noqa: S104 - nothing is bound here

@@ -4,8 +4,6 @@ A hypervisor that has given a virtual machine's cores to others, or an interrupt
 program that does nothing but look at the clock, at the highest ordinary priority.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 Of the tree that it was built in, enough is kept to build modules, as distributions keep headers.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The clock that a trial goes by: this machine's, or that of a guest; and waiting by it."""
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Short ones (`run`, `attempt`) have a time limit. What takes minutes (`follow`) i
 and kept in a file.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Compilers: which C compiler there is, and what one says of a user's file."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from pathlib import Path

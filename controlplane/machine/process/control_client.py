@@ -1,7 +1,5 @@
 """JSON lines over a UNIX socket: one request, one answer, and never trust the answer."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -3,8 +3,6 @@
 `ManagedProcess` is what their users see, wherever they run; `Process` is one on this machine.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

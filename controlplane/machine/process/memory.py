@@ -1,7 +1,5 @@
 """A process that gives memory back when it is freed, for commands that run on and on."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

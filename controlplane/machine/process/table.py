@@ -4,8 +4,6 @@ A control group of a run's own could be killed as a whole (cgroup.kill), but gue
 and containers have their groups read-only, so what is here would be needed beside it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -4,8 +4,6 @@ simple_switch lets one packet go every 1/pps, whatever its length. A rate in bit
 is therefore one for full-sized packets, and a short packet takes a full slot as well.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ...contract.errors import ConfigError

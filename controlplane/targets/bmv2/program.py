@@ -1,7 +1,5 @@
 """Names and numbers of p4src/bmv2, as its compiled program has them."""
 
-from __future__ import annotations
-
 from ...contract import shared
 from ...contract.shared import CONSTANTS, PROGRAMS
 

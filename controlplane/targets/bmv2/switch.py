@@ -1,7 +1,5 @@
 """simple_switch as a Switch, and the target that it makes with the hosts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import socket

@@ -1,7 +1,5 @@
 """BfRt over gRPC: a subscribed and bound client by names."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a reachable switch is asked before a run: it is left as it was found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

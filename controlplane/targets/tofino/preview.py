@@ -1,7 +1,5 @@
 """What would be programmed for a setting, as lines; needs no switch."""
 
-from __future__ import annotations
-
 from ...contract.target import Lane
 from ...contract.testbed import SwitchTofino, Testbed
 from . import capabilities, programming, queues

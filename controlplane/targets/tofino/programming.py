@@ -1,7 +1,5 @@
 """Intent -> changes of tables, in the order in which the chip wants them. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 

@@ -8,8 +8,6 @@ dynamic one. The driver's source (SDE 9.13) says: a higher priority is served fi
 which is alpha / (1 + alpha) for powers of two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

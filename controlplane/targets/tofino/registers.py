@@ -1,7 +1,5 @@
 """What P4 and the traffic manager counted: queries, and the numbers in their answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

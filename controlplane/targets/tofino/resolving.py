@@ -1,7 +1,5 @@
 """What a switch would do of a program, before anything is touched. Pure."""
 
-from __future__ import annotations
-
 from ...contract.target import Applied, Lane
 from ...contract.testbed import SwitchTofino, Testbed
 from .capabilities import CHIPS, applied, cells_for, check_ports, shaper_for, tofino_section

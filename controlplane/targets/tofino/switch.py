@@ -1,7 +1,5 @@
 """The adapter: a Tofino switch as a Switch."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 import time

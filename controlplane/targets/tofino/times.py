@@ -9,8 +9,6 @@ the one before it would have been serialised at the shaper's rate; its own end i
 that rate later. Length and rate are known afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -14,8 +14,6 @@ part (a port is there, its negotiation was refused); it is taken back as well, b
 that fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Linux's queue disciplines where they belong: in a whole kernel, a guest whose time travels.
 
     python -m tests.oracle.guest.guest [KERNEL]

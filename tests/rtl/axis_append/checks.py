@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames with a tail of their own behind them."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: the board with a PHY's partner at each socket and a host at the serial line.
 
 The stamps' model knows no signal of the design but its reset: clock edges are counted from there,

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames in at the pins of one socket, out at those of the other, both ways."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator, with a small FIFO: a link that is full of short frames for longer than it."""
 
 import random

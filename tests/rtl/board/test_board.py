@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """top_ecp5: from RGMII pins to RGMII pins, with the MAC that LiteEth writes."""
 
 from pathlib import Path

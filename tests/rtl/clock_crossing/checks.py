@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: beats in by one clock, the same beats out by another, in their order."""
 
 import random

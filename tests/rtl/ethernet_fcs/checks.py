@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: the FCS against zlib's CRC-32, for every length of the last beat."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: what goes in comes out, or is dropped whole and said so."""
 
 import random

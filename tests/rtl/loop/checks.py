@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: frames come to each port at the times of a plan; what leaves is written."""
 
 import json

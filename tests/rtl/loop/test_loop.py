@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The loop closed: a replay's packets go through the FPGA's ports before and behind the queue."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Frames through the two ports of the simulated FPGA at given times, and the delays by trailers."""
 
 import json

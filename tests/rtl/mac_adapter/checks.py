@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: a MAC's bytes to the core's beats and back, for frames that end anywhere."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Core and board placed and routed on ECP5 chips: about what the README tells, and fast enough."""
 
 import shutil

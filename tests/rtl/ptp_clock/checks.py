@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: the clock against whole-number arithmetic, cycle by cycle."""
 
 import random

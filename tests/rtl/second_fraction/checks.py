@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: the division by 10^9 against Python's."""
 
 import random

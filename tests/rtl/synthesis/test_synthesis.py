@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The RTL synthesises: no latch, no undriven wire, and about the cells that the README tells."""
 
 import re

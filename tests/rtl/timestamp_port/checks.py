@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: a port under random time, so that only the right cycle's will do."""
 
 import random

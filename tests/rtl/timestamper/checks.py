@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """In the simulator: the whole core, its times predicted from the count of clock edges alone."""
 
 import logging

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from nashbed.analysis.captures.tcp_headers import read_segments
 from nashbed.analysis.models.equilibrium_files import read_equilibria, read_published
-from nashbed.analysis.models.mix_files import read_mixes
+from nashbed.analysis.models.mix_files import read_rows
 from nashbed.controlplane.config.load import load_cluster, load_scenario, load_testbed
 from nashbed.controlplane.config.sizes import read_sizes
 from nashbed.controlplane.config.trace import read_trace
@@ -143,7 +143,7 @@ READERS = {
     "rates": Reader("x.csv", parts("traces/*.csv"), lambda p: named(read_trace, p, repeat=False)),
     "sizes": Reader("s.txt", lambda: [b"1460 5\n200 95\n", b"100\n1460\n"],
                     lambda p: named(read_sizes, p)),
-    "mixes": Reader("m.csv", parts("scenarios/**/*mixes.csv"), read_mixes),
+    "mixes": Reader("m.csv", parts("scenarios/**/*mixes.csv"), read_rows),
     "equilibria": Reader("e.csv", parts("scenarios/measured/equilibria.csv"), read_equilibria),
     "published": Reader("p.csv", parts("scenarios/**/fabric_equilibria.csv"), read_published),
     "timestamps": Reader("t.pcap", captures, nb.captures.timestamps),

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The committed object that stamps arrivals is of the sources as they are."""
 
 import hashlib

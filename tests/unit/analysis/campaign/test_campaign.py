@@ -10,11 +10,10 @@ from nashbed.analysis.campaign.of_scenario import fluid_start
 from nashbed.analysis.campaign.speculation import bracket, fill
 from nashbed.analysis.models.expected import quick_crossing
 from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
-from nashbed.analysis.models.mix_files import read_mixes
 from nashbed.analysis.nash.crossing_interval import ends_of_leads
 from nashbed.analysis.nash.deciding import places_about
 from nashbed.analysis.nash.equilibria import judge_all
-from tests.support.published_panels import hints_of, payoff_table
+from tests.support.published_panels import hints_of, payoff_table, read_mixes
 from tests.support.search import none_exists
 
 

@@ -6,10 +6,10 @@ import pytest
 from nashbed.analysis.campaign.of_scenario import fluid_start
 from nashbed.analysis.models.expected import quick_crossing
 from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
-from nashbed.analysis.models.mix_files import PanelKey, PublishedMixes, read_mixes
+from nashbed.analysis.models.mix_files import PanelKey
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.search import AdaptiveSearch, SearchResult
-from tests.support.published_panels import hints_of, payoff_table
+from tests.support.published_panels import PublishedMixes, hints_of, payoff_table, read_mixes
 from tests.support.search import run_search
 
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Damage is said in one line; no bytes whatever crash a decoder, hang it, or give wrong times."""
 
 import struct

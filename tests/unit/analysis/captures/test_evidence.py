@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What is a trailer and what is payload: by where messages end, by FCS, for each interface."""
 
 import random

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Generated captures: times and formats are what the generator wrote, and what tshark reads."""
 
 import random

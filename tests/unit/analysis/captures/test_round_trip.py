@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Every format, written by plain struct and read back to the last bit."""
 
 from pathlib import Path

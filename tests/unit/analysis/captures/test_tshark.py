@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Our decoders against tshark's, field by field. It dissects no expcap, and tells no sub-ns of
 pcapng times."""
 

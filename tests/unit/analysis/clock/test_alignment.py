@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Clocks with a known offset and drift, found again through queueing; what is refused."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The same packets in two captures of different formats."""
 
 import struct

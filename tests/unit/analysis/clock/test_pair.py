@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Two captures on the command line: aligned by either direction, or refused in one line."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Captures before and behind a simulated bottleneck, made from its postcards, and read back."""
 
 import csv

@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.models.measured import measured_mixes
-from nashbed.analysis.models.mix_files import (
-    COLUMNS,
-    PanelKey,
-    PublishedMixes,
-    mix_table,
-    read_mixes,
-    read_rows,
-)
+from nashbed.analysis.models.mix_files import COLUMNS, PanelKey, mix_table, read_rows
 from nashbed.analysis.models.mix_files import PUBLISHED_MIXES as MIXES
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
-from tests.support.published_panels import first_crossing, payoff_table, published_equilibria
+from tests.support.published_panels import (
+    PublishedMixes,
+    first_crossing,
+    payoff_table,
+    published_equilibria,
+    read_mixes,
+)
 from tests.unit.analysis.made_measures import made
 
 

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Synthetic trials to export: with postcards, or with bins.
 
 Of those with postcards packets are marked in the valid one; in the other nothing can be.

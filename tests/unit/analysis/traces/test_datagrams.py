@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """A trial with a flow of datagrams in every format: UDP, no sequence numbers, no repetitions."""
 
 import struct

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """`nashbed export` of one trial: what is chosen, where it goes, and what is refused in one line."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """INT-XD reports, read by our Wireshark dissector and by a parser in scapy.
 
 The parser was written from the specification (P4.org, Telemetry Report Format 2.0), bit by bit, and

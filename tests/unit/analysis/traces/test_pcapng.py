@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Packets as pcapng, read by tshark: frames, times to the nanosecond, comments."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Traces of Perfetto, parsed by Perfetto's own descriptors, against the tables.
 
 trace_processor, which would judge a trace as a whole, is in no package; PyPI's downloads it. What

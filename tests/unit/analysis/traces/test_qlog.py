@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """qlog files: valid by the drafts' schema, as cddl-verifier judges, and equal to the tables."""
 
 import json

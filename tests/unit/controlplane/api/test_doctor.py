@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What `nashbed doctor` finds, and what is skipped without it."""
 
 import os

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """`nashbed timestamps` and its benchmark on the command line."""
 
 import json

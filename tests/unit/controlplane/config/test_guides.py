@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Scenarios that the documentation shows are ones that nashbed reads."""
 
 import re

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """P4 sources and artefacts against shared.json. C is generated from it, Python reads it."""
 
 import json

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What each column is: said of those that there are, and of no others."""
 
 from nashbed.controlplane.store.columns import MEANINGS, ROWS

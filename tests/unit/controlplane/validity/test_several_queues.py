@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """What postcards prove of several queues, against a plain line that serves them."""
 
 from collections import deque

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """BBRv2 and v3 in the simulator: what draft-ietf-ccwg-bbr and Google's v2alpha say of them.
 
 From their own records.

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """BBR's answer to marks in the simulator, and that without it nothing has changed."""
 
 import pytest

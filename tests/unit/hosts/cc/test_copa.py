@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Copa in the simulator: what its paper (NSDI 2018) says that it does, from its own record."""
 
 from functools import cache

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Prague in the simulator: what its draft says, from its own record; marks above a threshold."""
 
 from functools import cache

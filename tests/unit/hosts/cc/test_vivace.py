@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """PCC Vivace in the simulator: what its paper (NSDI 2018) says it does, from its own record."""
 
 from dataclasses import dataclass

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Vivace as in its authors' Linux module, in the simulator: where it is not the paper's."""
 
 from functools import cache

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Calls to simple_switch's services: what they carry, and what their failures are told as."""
 
 import socket

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """Departures that the next packet cut short, in a file of raw postcards."""
 
 from pathlib import Path

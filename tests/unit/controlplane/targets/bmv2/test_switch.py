@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 """The bmv2 adapter against a simple_switch that knows only what the compiled program has."""
 
 import time
