@@ -42,8 +42,9 @@ run(const struct program_option *given, struct failure *failure)
 	int result;
 
 	if ((capture != NULL) != (out != NULL) || (capture != NULL) == (bench != NULL))
-		return failure_set(failure, EXIT_STATUS_CONFIG,
-				   "give either --capture and --out or --bench");
+		return failure_set(
+			failure, EXIT_STATUS_CONFIG,
+			"give either --capture and --out or --bench; see nashbed-replay --help");
 	if (config_read(given[CONFIG].value, true, &config, failure) < 0 ||
 	    native_choose(&config, &note, failure) < 0)
 		return -1;
