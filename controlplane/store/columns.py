@@ -29,8 +29,8 @@ MEANINGS = {
         "tcp_seq": "TCP sequence number, 32 bits; 0 for UDP",
         "tcp_flags": "TCP flags; 0 for UDP",
         "queue_bytes": (
-            "bytes that waited or were being sent when the packet arrived, whatever "
-            "`limit_counts` says"
+            "bytes that waited or were being sent when the packet arrived, whatever the "
+            "limit counts"
         ),
         "enqueue_ns": "arrival at the queue",
         "dequeue_ns": "when the last bit left; of a dropped packet, when it was dropped",
@@ -41,7 +41,7 @@ MEANINGS = {
         ),
         "queue": "index of the packet's own queue; only where there are several",
         "own_queue_bytes": (
-            "bytes in that queue when the packet arrived, as `limit_counts` says; likewise"
+            "bytes in that queue when the packet arrived, as the limit counts them; likewise"
         ),
     },
     "bins": {
