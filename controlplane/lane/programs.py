@@ -98,7 +98,9 @@ class Pair:
 
     def failed(self, process: ManagedProcess, problem: str) -> HostError:
         """An error that says what became of a process, with its last words."""
-        if any(file.stat().st_size >= self.most_bytes - BLOCK_BYTES for file in self.folder.iterdir()):
+        if any(
+            file.stat().st_size >= self.most_bytes - BLOCK_BYTES for file in self.folder.iterdir()
+        ):
             size = Size(self.most_bytes)
             return HostError(f"{process.name} wrote a file of {size}; make it say less")
         code, words = process.poll(), process.last_words

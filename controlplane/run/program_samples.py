@@ -52,9 +52,7 @@ def add_program_samples(measured: TrialMeasurement) -> None:
     Raises:
         HostError: A program wrote no qlog, or something else in its place.
     """
-    flows = [
-        flow for process in measured.attempt.program_flows for flow in process if _logs(flow)
-    ]
+    flows = [flow for process in measured.attempt.program_flows for flow in process if _logs(flow)]
     if not flows:
         return
     path = measured.attempt.folder / CONSTANTS.flow_samples_file
@@ -97,7 +95,7 @@ def _samples(measured: TrialMeasurement, flow: TrialFlow, first: First) -> NDArr
     records["tick"], records["t_ns"] = ticks, measured.t0_ns + ticks * step_ns
     records["flow"], records["mss"] = flow.index, first.mss
     held = np.searchsorted(at_ns, ticks * step_ns, side="right") - 1
-    for name, values in _columns(states, first.mss).items():
+    for name, values in columns(states, first.mss).items():
         records[name] = values[held]
     return records
 
@@ -155,12 +153,16 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
                 yield event
         return
     for line in lines[1:-1]:
-        if f"{METRICS}\"" in line or f"{SENT}\"" in line:
+        if f'{METRICS}"' in line or f'{SENT}"' in line:
             yield json.loads(line.lstrip("\x1e"))
 
 
-def _columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]]:
-    """Columns of FLOW_SAMPLE, one value for each state."""
+def columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]]:
+    """Columns of FLOW_SAMPLE, one value for each state.
+
+    Args:
+        mss: Bytes of payload in a full packet.
+    """
 
     def column(names: tuple[str, ...], unknown: float, unit: float = 1) -> NDArray[np.float64]:
         values = [next((s[name] for name in names if name in s), None) for s in states]
@@ -171,7 +173,7 @@ def _columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]
     pacing = column(("pacing_rate",), -1)
     found: dict[str, NDArray[Any]] = {
         "cwnd_pkts": np.round(column(("congestion_window", "cwnd"), 0, mss)),
-        "ssthresh_pkts": packets,
+        "ssthresh_pkts": np.round(packets),
         "inflight_bytes": flying,
         "unacked": np.ceil(flying / mss),
         "backoff": column(("pto_count",), 0),
