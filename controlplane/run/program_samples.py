@@ -28,6 +28,8 @@ from ..validity.measurement import TrialMeasurement
 
 METRICS, SENT = "metrics_updated", "packet_sent"
 RTTS = {"smoothed_rtt": "srtt_us", "rtt_variance": "rttvar_us", "min_rtt": "min_rtt_us"}
+INITIAL_RTT_US = 333_000
+"""What a sender takes for the RTT before it has measured any (RFC 9002, section 6.2.2)."""
 NO_SSTHRESH, NO_RTT_US, UNLIMITED = 2**31 - 1, 2**32 - 1, 2**64 - 1
 US_PER = {"ms": 1e3, "s": 1e6}
 NS_PER_MS = 1e6
@@ -83,19 +85,20 @@ def _first_packets(measured: TrialMeasurement, flows: list[TrialFlow]) -> dict[i
 
 
 def _samples(measured: TrialMeasurement, flow: TrialFlow, first: First) -> NDArray[Any]:
-    """The samples of a flow at the ticks of its trial, from its first event to its end."""
+    """The samples of a flow at the ticks of its trial, from its first RTT to its end."""
     assert flow.program is not None
     step_ns = measured.attempt.scenario.telemetry.tcp_info.ns
     path = _qlog_of(program_folder(measured.attempt.folder, flow), flow)
     at_ns, states = metrics(path, flow.program.qlog_rtt)
     at_ns += first.sent_ns
+    known = next((i for i, state in enumerate(states) if "smoothed_rtt" in state), 0)
     end_ns = measured.sender.flows[flow.index].end_ns or 0
-    ticks = np.arange(-(-int(at_ns[0]) // step_ns), end_ns // step_ns + 1)
+    ticks = np.arange(-(-int(at_ns[known]) // step_ns), end_ns // step_ns + 1)
     records = np.zeros(len(ticks), FLOW_SAMPLE)
     records["tick"], records["t_ns"] = ticks, measured.t0_ns + ticks * step_ns
     records["flow"], records["mss"] = flow.index, first.mss
     held = np.searchsorted(at_ns, ticks * step_ns, side="right") - 1
-    for name, values in _columns(states, first.mss).items():
+    for name, values in columns(states, first.mss).items():
         records[name] = values[held]
     return records
 
@@ -134,6 +137,8 @@ def metrics(path: Path, rtt: str = "ms") -> tuple[NDArray[np.float64], list[dict
             data = {name: data[name] for name in data if isinstance(data[name], int | float)}
             for name in RTTS.keys() & data.keys():
                 data[name] *= US_PER[rtt]
+            if data.get("smoothed_rtt") == INITIAL_RTT_US:
+                data = {name: data[name] for name in data.keys() - RTTS.keys()}
             state = state | data
             at_ms.append(event["time"])
             states.append(state)
@@ -157,8 +162,12 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line.lstrip("\x1e"))
 
 
-def _columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]]:
-    """Columns of FLOW_SAMPLE, one value for each state."""
+def columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]]:
+    """Columns of FLOW_SAMPLE, one value for each state.
+
+    Args:
+        mss: Bytes of payload in a full packet.
+    """
 
     def column(names: tuple[str, ...], unknown: float, unit: float = 1) -> NDArray[np.float64]:
         values = [next((s[name] for name in names if name in s), None) for s in states]
@@ -169,7 +178,7 @@ def _columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]
     pacing = column(("pacing_rate",), -1)
     found: dict[str, NDArray[Any]] = {
         "cwnd_pkts": np.round(column(("congestion_window", "cwnd"), 0, mss)),
-        "ssthresh_pkts": packets,
+        "ssthresh_pkts": np.round(packets),
         "inflight_bytes": flying,
         "unacked": np.ceil(flying / mss),
         "backoff": column(("pto_count",), 0),

@@ -3,7 +3,7 @@
 ROWS = {
     "postcards": "packet that left the queue or was dropped at it (not where bins are kept)",
     "bins": "flow and time bin with any content (instead of postcards)",
-    "flow_samples": "sample of TCP_INFO of an active flow",
+    "flow_samples": "sample of TCP_INFO of an active flow, or of a program's qlog",
     "goodput": "flow and interval",
     "flows": "flow",
     "counters": "flow: the registers of P4 after the drain",

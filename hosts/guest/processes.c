@@ -76,7 +76,9 @@ process_start(enum side side, char *const *args, const char *log, struct failure
 	int input[2], output[2];
 
 	if (n_processes == PROCESSES_MAX)
-		return failure_set(failure, EXIT_STATUS_HOST, "a guest runs %u programs at most",
+		return failure_set(failure, EXIT_STATUS_HOST,
+				   "a guest runs %u processes at most: two for each of 30 flows "
+				   "of programs, or for several, with {flows}",
 				   PROCESSES_MAX);
 	if (pipe2(input, O_CLOEXEC) < 0)
 		return host_error(failure, "pipe");

@@ -160,4 +160,16 @@ def test_others_programs_get_their_share_and_are_repeated_to_the_bit(
     flows = table(run_dir, record["id"], "flows")
     # The bottleneck carries 5 MB in the 2 s that are measured, and the two are alike.
     assert (flows["sink_bytes"] > 10**6).all()
+    flow = int(np.flatnonzero(flows["cc"] != "cubic")[0])
+    if program.startswith("iperf3"):
+        # What its control connection takes is over when its data is to begin; 20 ms to the queue.
+        cards = table(run_dir, record["id"], "postcards")
+        first = cards["enqueue_ns"][(cards["flow"] == flow) & (cards["payload_bytes"] > 1000)].min()
+        assert abs(first - flows["start_ns"][flow] - 20_000_000) < 2_000_000
+    else:
+        samples = table(run_dir, record["id"], "flow_samples")
+        srtt = samples["srtt_us"][samples["flow"] == flow]
+        # A tick each 50 ms of 3 s but for the first few; base RTT, and at most a full queue.
+        assert len(srtt) > 50
+        assert ((srtt > 39_000) & (srtt < 85_000)).all()
     assert digests(nashbed.run(scenario(nashbed, program), "virtual")) == digests(run_dir)

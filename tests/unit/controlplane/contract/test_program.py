@@ -65,6 +65,7 @@ def test_every_shipped_program_is_found_and_read() -> None:
         ("base_rtt: 10ms}", "base_rtt: 10ms, size: 1MB}", "programs send bulk data"),
         ("start_jitter: 50ms", "start: iperf3", "is that of our own generator"),
         ("start_jitter: 50ms", "hosts: {cpu: {per_datagram: 2s}}", "2s is out of range"),
+        ("start_jitter: 50ms", "telemetry: {capture: true}", "is read as the kernel's TCP"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_is_refused(folder: Path, old: str, new: str, said: str) -> None:
@@ -110,8 +111,15 @@ def test_where_lanes_share_hosts_trials_are_run_one_at_a_time(
     assert plan_of(scenario_in(folder), testbed, guests).lanes > 1
 
 
-def test_places_are_filled_in() -> None:
-    assert filled(("a", "-p{port}", "{cc}/{cc}"), {"port": "7", "cc": "x"}) == ["a", "-p7", "x/x"]
+def test_qlog_is_that_of_one_flow(folder: Path) -> None:
+    (folder / "mine.yaml").write_text(FILE.replace("{cc}", "{cc} {flows}") + "qlog: '*.sqlog'\n")
+    with pytest.raises(ConfigError, match="qlog: is that of one flow"):
+        scenario_in(folder)
+
+
+def test_places_with_a_value_are_filled_in() -> None:
+    values = {"port": "7", "cc": "x"}
+    assert filled(("a", "-p{port}{log}", "{cc}/{cc}"), values) == ["a", "-p7{log}", "x/x"]
 
 
 def attempt_of(folder: Path, testbed: Testbed, file: str = FILE) -> Attempt:
@@ -145,6 +153,13 @@ def test_what_this_machine_lacks_is_said_by_name(folder: Path) -> None:
     ):
         require_programs(scenario, "s.yaml")
     assert which("cat").name == "cat"
+
+
+def test_a_program_that_cannot_say_its_version_cannot_run(folder: Path) -> None:
+    said = "version: ['{python}', -c, 'import no_such_stack']\n"
+    (folder / "mine.yaml").write_text(FILE + said)
+    with pytest.raises(PrerequisiteError, match="No module named 'no_such_stack'"):
+        require_programs(scenario_in(folder), "s.yaml", is_virtual=True)
 
 
 def test_bins_are_refused(folder: Path) -> None:
