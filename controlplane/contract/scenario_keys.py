@@ -14,7 +14,7 @@ from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
 from .limit import Admission
 from .link_changes import LinkChange, TraceSpec
-from .model import AliasedModel, AsText, ContractModel, Name, Several, formerly
+from .model import AliasedModel, AsText, ContractModel, Name, Needs, Several, formerly
 from .path_changes import ReturnBottleneck
 from .queues import (
     COMPLETE_SHARING,
@@ -181,7 +181,10 @@ class Hosts(ContractModel):
     processing_jitter: Duration = formerly("jitter", "processing_jitter", Duration(0))
     ecn: bool | tuple[Name, ...] = False
     qdisc: Qdisc | None = None
-    cpu: ProcessorTime | None = None
+    cpu: Annotated[
+        ProcessorTime | None,
+        Needs("{key}: processors have a price in virtual time alone; remove it", "virtual_time"),
+    ] = None
 
     def negotiates_ecn(self, strategy: str, group: str) -> bool:
         """Whether flows of a strategy and of a flow group ask for ECN."""

@@ -159,7 +159,7 @@ def test_a_program_that_cannot_say_its_version_cannot_run(folder: Path) -> None:
     said = "version: ['{python}', -c, 'import no_such_stack']\n"
     (folder / "mine.yaml").write_text(FILE + said)
     with pytest.raises(PrerequisiteError, match="No module named 'no_such_stack'"):
-        require_programs(scenario_in(folder), "s.yaml", is_virtual=True)
+        require_programs(scenario_in(folder), "s.yaml")
 
 
 def test_bins_are_refused(folder: Path) -> None:
@@ -170,6 +170,14 @@ def test_bins_are_refused(folder: Path) -> None:
 
 def test_without_programs_nothing_is_asked() -> None:
     require_programs(parse_scenario(SCENARIO, "s.yaml").model, "s.yaml")
+
+
+def test_processor_time_has_a_price_in_virtual_time_alone(folder: Path, testbed: Testbed) -> None:
+    scenario = scenario_in(folder, f"{NAMED}hosts: {{cpu: {{per_datagram: 5us}}}}\n")
+    can = dpdk_capabilities(testbed.dataplane)
+    plan_of(scenario, testbed, can.model_copy(update={"virtual_time": True}))
+    with pytest.raises(ConfigError, match=r"hosts\.cpu: .* in virtual time alone; remove it"):
+        plan_of(scenario, testbed, can)
 
 
 def test_processor_time_is_that_of_programs(tmp_path: Path) -> None:
