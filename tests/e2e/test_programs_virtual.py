@@ -94,7 +94,7 @@ def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> No
         ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
         ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
         ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
-        ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
+        ("fine", "fills", "tiny client of flow 1 wrote a file of 143MB"),
     ],
 )
 def test_a_program_that_fails_costs_an_attempt_and_says_why(
