@@ -173,7 +173,9 @@ def columns(states: list[dict[str, float]], mss: int) -> dict[str, NDArray[Any]]
         values = [next((s[name] for name in names if name in s), None) for s in states]
         return np.array([unknown if value is None else value / unit for value in values])
 
-    packets = np.minimum(column(("ssthresh",), NO_SSTHRESH * mss, mss), NO_SSTHRESH)
+    told = any("ssthresh" in state for state in states)
+    unknown = NO_SSTHRESH * mss if told else 0
+    packets = np.minimum(column(("ssthresh",), unknown, mss), NO_SSTHRESH)
     flying = column(("bytes_in_flight",), 0)
     pacing = column(("pacing_rate",), -1)
     found: dict[str, NDArray[Any]] = {

@@ -67,7 +67,10 @@ MEANINGS = {
         ),
         "backoff": "RTO back-off exponent",
         "cwnd_pkts": "congestion window, packets",
-        "ssthresh_pkts": "slow-start threshold, packets; 2147483647 = none yet",
+        "ssthresh_pkts": (
+            "slow-start threshold, packets; 2147483647 = none yet, 0 = a program's qlog never "
+            "tells it"
+        ),
         "mss": "bytes of payload in a full segment",
         "srtt_us": "smoothed RTT, microseconds",
         "rttvar_us": "RTT variation, microseconds",
