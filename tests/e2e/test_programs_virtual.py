@@ -44,7 +44,7 @@ FAILURES = [
     ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
     ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
     ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
-    ("fine", "fills", "tiny client of flow 1 wrote a file of 128MB"),
+    ("fine", "fills", "tiny client of flow 1 wrote a file of 143MB"),
 ]
 """How the server and the client of the tiny program go wrong, and what is said then."""
 
