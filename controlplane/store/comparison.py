@@ -273,10 +273,10 @@ def _of_rows(
         return None
     if left is None or right is None:
         name = longer.schema.names[0]
-        values = [
+        one, other = (
             NOTHING if batch is None else batch.column(0)[0].as_py() for batch in (left, right)
-        ]
-        return TableDifference(row, name, *values, _place_in_trial(longer, 0))
+        )
+        return TableDifference(row, name, one, other, _place_in_trial(longer, 0))
     places = [
         _first_place(one, other) for one, other in zip(left.columns, right.columns, strict=True)
     ]
