@@ -41,9 +41,8 @@ MADE = {"common/shared.h", "shared.h", "records.h", "table.md", "dist/container.
 FOREIGN = {
     "arch/um/drivers/nashbed_kern.c", "bpf_tracing.h", "dpdk-devbind.py", "include/drm/drm.h",
     "gentle.c", "mem.c", "module/procfs.c", "mycc.c", "net/bpf/test_run.c", "net/ipv4/proc.c",
-    "net/socket.c", "net/ipv4/tcp_bbr.c", "net/ipv4/tcp_cubic.c", "net/ipv4/tcp_prague.c",
-    "net/ipv4/tcp_rate.c",
-    "asm/syscall.h", "pna.p4", "process.c", "queueing.h", "random.c",
+    "net/ipv4/tcp_bbr.c", "net/ipv4/tcp_cubic.c", "net/ipv4/tcp_prague.c", "net/ipv4/tcp_rate.c",
+    "net/socket.c", "asm/syscall.h", "pna.p4", "process.c", "queueing.h", "random.c",
     "rte_swx_pipeline_internal.h", "signal.c", "skas/process.c", "src/iperf_api.h",
     "bf_pipe_mgr_mirror_buffer.c", "bf_pm_intf.c", "pipe_mgr_mirror_buffer.c",
     "pipe_mgr_tof2_pktgen.c", "pipe_mgr_tof_pktgen.c", "tm_api_pool.c", "tm_api_ppg.c",
