@@ -6,12 +6,11 @@
  */
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "common/check.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/registers.h"
+#include "start_dpdk.h"
 
 #define LAST_LANE (LANES_MAX - 1)
 #define LAST_FLOW (FLOW_CAPACITY_MAX - 1)
@@ -19,21 +18,6 @@
 #define LAST_QUEUE (QUEUES_MAX - 1)
 #define OWN_BYTES 0xfedcba98u
 #define FRAME_BYTES FRAME_BYTES_MIN
-
-static struct rte_mempool *
-start_dpdk(void)
-{
-	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
-			     "--no-shconf",    "--no-telemetry", "-m64",
-			     "--iova-mode=va", "--log-level=3",	 NULL};
-	struct rte_mempool *pool;
-
-	CHECK(rte_eal_init(8, arguments) >= 0);
-	pool = rte_pktmbuf_pool_create("packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-				       SOCKET_ID_ANY);
-	CHECK(pool != NULL);
-	return pool;
-}
 
 /* A packet as the traffic manager hands it to egress: intrinsic, bridge, frame. */
 static struct rte_mbuf *
@@ -188,7 +172,7 @@ check_missing_register(struct pipeline *p)
 int
 main(int argc, char **argv)
 {
-	struct rte_mempool *pool = start_dpdk();
+	struct rte_mempool *pool = start_dpdk(63);
 	struct failure failure = {0};
 	struct pipeline *p;
 

@@ -5,14 +5,13 @@
  */
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
-#include "common/check.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/registers.h"
+#include "start_dpdk.h"
 
 #define LANE 3u
 #define FLOW 7u
@@ -29,21 +28,6 @@ struct frame {
 	uint8_t rest[FRAME_BYTES_MIN - sizeof(struct rte_ether_hdr) - sizeof(struct rte_ipv4_hdr)];
 };
 _Static_assert(sizeof(struct frame) == FRAME_BYTES_MIN, "no padding");
-
-static struct rte_mempool *
-start_dpdk(void)
-{
-	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
-			     "--no-shconf",    "--no-telemetry", "-m64",
-			     "--iova-mode=va", "--log-level=3",	 NULL};
-	struct rte_mempool *pool;
-
-	CHECK(rte_eal_init(8, arguments) >= 0);
-	pool = rte_pktmbuf_pool_create("packets", 127, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-				       SOCKET_ID_ANY);
-	CHECK(pool != NULL);
-	return pool;
-}
 
 static struct frame
 make_frame(uint16_t identification, uint8_t ecn)
@@ -166,7 +150,7 @@ value_of(struct pipeline *p, enum flow_register which)
 int
 main(int argc, char **argv)
 {
-	struct rte_mempool *pool = start_dpdk();
+	struct rte_mempool *pool = start_dpdk(127);
 	struct failure failure = {0};
 	struct pipeline *p;
 

@@ -6,17 +6,16 @@
  */
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "common/check.h"
 #include "common/nanoseconds.h"
 #include "core/prng.h"
 #include "path/bottleneck.h"
 #include "path/hold_ups.h"
 #include "pipeline/registers.h"
+#include "start_dpdk.h"
 
 #define FRAME_BYTES FRAME_BYTES_MAX
 #define FRAMES 400u
@@ -107,17 +106,12 @@ take_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 static void
 open_rig(struct rig *rig, const char *spec)
 {
-	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
-			     "--no-shconf",    "--no-telemetry", "-m64",
-			     "--iova-mode=va", "--log-level=3",	 NULL};
 	struct bottleneck_sink sink = {take_frame, take_postcard, rig};
 	struct failure failure = {0};
 
-	CHECK(rte_eal_init(8, arguments) >= 0);
-	rig->pool = rte_pktmbuf_pool_create("packets", PACKETS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-					    SOCKET_ID_ANY);
+	rig->pool = start_dpdk(PACKETS);
 	rig->pipeline = pipeline_create(spec, "", &failure);
-	CHECK(rig->pool != NULL && rig->pipeline != NULL);
+	CHECK(rig->pipeline != NULL);
 	CHECK(hold_ups_init(&rig->hold_ups, 1, true, 0) == 0);
 	CHECK(bottleneck_init(&rig->bottleneck, rig->pipeline, 1, PIPELINE_BURST, &rig->hold_ups,
 			      &sink) == 0);

@@ -8,28 +8,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_memory.h>
 
-#include "common/check.h"
 #include "core/postcard.h"
 #include "plane/telemetry.h"
+#include "start_dpdk.h"
 
 #define LANES 64u
 #define LANE 7u
 #define OTHER_LANE 8u
 /* More than all lanes together can hold. */
 #define TOO_MANY (2u << 20)
-
-static void
-start_dpdk(void)
-{
-	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
-			     "--no-shconf",    "--no-telemetry", "-m64",
-			     "--iova-mode=va", "--log-level=3",	 NULL};
-
-	CHECK(rte_eal_init(8, arguments) >= 0);
-}
 
 static void
 add_version(struct telemetry *t, uint32_t lane, uint32_t n, uint8_t version)
@@ -193,7 +182,7 @@ main(int argc, char **argv)
 	CHECK(argc == 2);
 	snprintf(path, sizeof(path), "%s/postcards.raw", argv[1]);
 	snprintf(pipe_path, sizeof(pipe_path), "%s/postcards.pipe", argv[1]);
-	start_dpdk();
+	start_dpdk(1);
 	t = telemetry_create(LANES, 1, 0);
 	CHECK(t != NULL);
 	check_all_are_written(t, path, 0);

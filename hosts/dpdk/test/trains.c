@@ -5,14 +5,13 @@
  */
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "common/check.h"
 #include "path/bottleneck.h"
 #include "pipeline/registers.h"
+#include "start_dpdk.h"
 
 #define FRAME_BYTES FRAME_BYTES_MAX
 #define ROOM 10u /* frames */
@@ -74,18 +73,13 @@ take_postcard(void *context, uint32_t lane, const uint8_t *bytes)
 static void
 open_rig(struct rig *rig, const char *spec)
 {
-	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
-			     "--no-shconf",    "--no-telemetry", "-m64",
-			     "--iova-mode=va", "--log-level=3",	 NULL};
 	struct bottleneck_sink sink = {take_frame, take_postcard, rig};
 	struct lane_config config = {.rate_bps = 1000000, .limit.value = ROOM * FRAME_BYTES};
 	struct failure failure = {0};
 
-	CHECK(rte_eal_init(8, arguments) >= 0);
-	rig->pool = rte_pktmbuf_pool_create("packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-					    SOCKET_ID_ANY);
+	rig->pool = start_dpdk(63);
 	rig->pipeline = pipeline_create(spec, "", &failure);
-	CHECK(rig->pool != NULL && rig->pipeline != NULL);
+	CHECK(rig->pipeline != NULL);
 	CHECK(bottleneck_init(&rig->bottleneck, rig->pipeline, LANES, BURST, NULL, &sink) == 0);
 	for (uint32_t lane = 0; lane < LANES; lane++) {
 		struct flow_key key = {
