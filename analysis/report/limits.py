@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
+from nashbed.controlplane.contract.scenario_keys import BinnedPostcards, ProcessorTime
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import RunMeasures
@@ -65,12 +65,30 @@ def _programs(measures: RunMeasures) -> list[str]:
             source = "what its receiver reports"
         found.append(f"{name} is a program ({version}); its throughput is {source}.")
     if found:
+        is_virtual = measures.run.manifest.repeatable
+        found.append(_processor(measures.run.scenario.hosts.cpu, is_virtual=is_virtual))
         found.append(
-            "Programs take no time to compute: none is limited by its processor, and none pays for "
-            "its cryptography. The validity gates on byte streams, congestion control and ECN do "
-            "not judge them."
+            "The validity gates on byte streams, congestion control and ECN do not judge programs."
         )
     return found
+
+
+def _processor(cpu: ProcessorTime | None, *, is_virtual: bool) -> str:
+    if not is_virtual:
+        return (
+            "Programs and the kernel's TCP share the hosts' cores: a program may be limited by its "
+            "processor."
+        )
+    if cpu is None:
+        return (
+            "Programs take no time to compute: none is limited by its processor, and none pays for "
+            "its cryptography."
+        )
+    return (
+        f"Programs take {cpu.per_datagram} of processor time for each UDP datagram and "
+        f"{cpu.per_kilobyte} for each 1000 bytes of payload, sent or received, as the scenario "
+        "says; nothing else takes them any."
+    )
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

@@ -19,7 +19,7 @@ from nashbed.controlplane.config.programs import (
 )
 from nashbed.controlplane.contract.errors import ConfigError, NashbedError
 from nashbed.controlplane.contract.program import PLACES
-from nashbed.controlplane.machine.process.flow_programs import versions, which
+from nashbed.controlplane.machine.process.flow_programs import version_of, versions
 from nashbed.controlplane.store.staging import scratch_folder
 
 from .files import write_template
@@ -104,8 +104,7 @@ def shipped() -> tuple[ShippedProgram, ...]:
 def _shipped(name: str) -> ShippedProgram:
     program = read_program(find_program(name, SHIPPED))
     try:
-        for command in (program.server, program.client):
-            which(command[0])
+        version_of(program)
     except NashbedError as error:
         return ShippedProgram(name, program.title, error.message)
     return ShippedProgram(name, program.title, "")

@@ -26,6 +26,7 @@ from ..contract.model import ContractModel, Name
 from ..contract.plan import PlannedTrial
 from ..contract.trial import RanOn
 from ..machine.c_files.kinds import CCA, is_shipped
+from ..machine.process.flow_programs import strategy_programs
 from ..run.active_run import ActiveRun
 from ..store.errors import DiskFullError
 from .identity import Identity, identity_here
@@ -81,6 +82,7 @@ class RunBundle(ContractModel):
             for each byte.
         testbed: Text of the testbed file that the run was planned for.
         controls: The CCAs that are not the kernel's own.
+        programs: Those that are strategies, by name -> SHA-256.
         window_bytes: The most that a flow of any trial may have in flight.
         shared: Folder on a shared file system, for large tables; empty: there is none.
     """
@@ -92,6 +94,7 @@ class RunBundle(ContractModel):
     testbed: str
     identity: Identity
     controls: tuple[CcaSource, ...]
+    programs: dict[str, str]
     window_bytes: int
     shared: str = ""
 
@@ -123,6 +126,7 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
         testbed=run.testbed.text,
         identity=identity_here(run.testbed.model, kernels),
         controls=tuple(_source(cca) for cca in run.ccas),
+        programs=strategy_programs(run.scenario.model),
         window_bytes=run.plan.largest_window_bytes,
         shared=shared,
     )

@@ -19,9 +19,11 @@ from ..contract.testbed import Testbed
 from ..contract.trial import RanOn, TrialRecord
 from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
+from ..machine.guest.programs import changed_programs
 from ..machine.guest.scratch import claim_core
 from ..machine.host.runs import reserved
 from ..machine.host.session import MakeSession, SessionRequest, leave_cores
+from ..machine.process.flow_programs import strategy_programs
 from ..machine.sessions import check_host, local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import guest_takes_bytes, resources_of
@@ -59,6 +61,9 @@ class Workplace:
         files = unpacked_files(bundle.files, folder / "files")
         self.scenario = parse_scenario(bundle.scenario, "scenario.yaml", files.__getitem__)
         self.ccas = unpacked_ccas(bundle.controls, folder / "controls")
+        here = strategy_programs(self.scenario.model)
+        if changed := changed_programs(bundle.programs, here):
+            raise HostError(f"its {changed} differ from the client's: install the same there")
         self.stop = threading.Event()
 
     def run(self, request: TrialAssignment) -> Sealed:
@@ -91,6 +96,7 @@ class Workplace:
             window_bytes=window_bytes,
             hosts=scenario.hosts,
             ccas=self.ccas,
+            programs=bool(scenario.programs),
         )
 
     def _run_in(self, lab: Lab, lane: int, trial: PlannedTrial, attempt: int) -> Sealed:

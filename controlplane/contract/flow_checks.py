@@ -223,11 +223,15 @@ def check_programs(scenario: ScenarioKeys) -> None:
         ValueError: It asks for it.
     """
     if not scenario.programs:
+        if scenario.hosts.cpu is not None:
+            raise ValueError("hosts.cpu: is that of programs, and no strategy is one; remove it")
         return
     if isinstance(scenario.duration, SettledDuration):
         raise ValueError("duration: programs send for a fixed time; write e.g. 120s")
     if scenario.start == "iperf3":
         raise ValueError("start: is that of our own generator; write another, e.g. together")
+    if scenario.telemetry.capture:
+        raise ValueError("telemetry.capture: is read as the kernel's TCP; remove it with programs")
     for i, group in enumerate(scenario.flows):
         if not group.mixed and group.runs not in {OF_MIX, *scenario.programs}:
             continue

@@ -24,7 +24,9 @@ PLACES: Final[Mapping[str, str]] = {
     "cc": "the congestion control that the strategy's name ends in",
     "log": "a folder for what it writes",
     "key": "a private key in PEM",
-    "certificate": "the certificate that goes with it, in PEM",
+    "certificate": "the certificate that goes with it, in PEM, of the name nashbed",
+    "python": "the Python that nashbed runs on, with its packages",
+    "programs": "the folder configs/programs",
 }
 """What stands in braces in a command -> what is there when it is run."""
 _PLACE = re.compile(r"\{([a-z_]+)\}")
@@ -46,10 +48,16 @@ class FlowProgram(ContractModel):
         server: The server's command; it is ready when its port is open.
         client: The client's command.
         ccs: What `{cc}` may be; `NAME-CC.yaml` in a scenario is the file NAME.yaml with one of it.
-        version: A command that prints its version, which is recorded.
+        version: A command that prints its version, which is recorded; where it fails, the program
+            cannot run.
         goodput: Where the bytes come from that the receiver was given: `payload`, that of the
             packets that left the bottleneck, retransmissions included; or `iperf3`, what its server
             reports as JSON on its standard output.
+        round_trips: Round trips from the client's start until its data may begin, which no flow
+            needs: it is started so much earlier.
+        qlog: Which files of `{log}` are the sender's qlog, `*.sqlog`; its windows and RTTs are kept
+            as those of the kernel's TCP are.
+        qlog_rtt: The unit of its RTTs; qlog says ms.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=120)]
@@ -60,6 +68,9 @@ class FlowProgram(ContractModel):
     ccs: tuple[StrategyName, ...] = ()
     version: tuple[str, ...] = ()
     goodput: Literal["payload", "iperf3"] = "payload"
+    round_trips: Annotated[int, Field(ge=0, le=100)] = 0
+    qlog: str = ""
+    qlog_rtt: Literal["ms", "s"] = "ms"
 
     @property
     def protocol(self) -> int:
@@ -90,9 +101,11 @@ class FlowProgram(ContractModel):
             raise ValueError("ccs: goes with {cc} in a command; write both, or neither")
         if self.has("flows") and self.sender == "server":
             raise ValueError("sender: with {flows} only the client can send: each has a port")
+        if self.has("flows") and self.qlog:
+            raise ValueError("qlog: is that of one flow, and goes not with {flows}")
         return self
 
 
 def filled(command: tuple[str, ...], values: Mapping[str, str]) -> list[str]:
-    """A command with every place replaced by its value."""
-    return [_PLACE.sub(lambda found: values[found[1]], word) for word in command]
+    """A command with the places that have a value replaced by it."""
+    return [_PLACE.sub(lambda found: values.get(found[1], found[0]), word) for word in command]

@@ -14,7 +14,7 @@ from .flow_group import FlowGroup, most_flows
 from .harm import HarmMixes
 from .limit import Admission
 from .link_changes import LinkChange, TraceSpec
-from .model import AliasedModel, AsText, ContractModel, Name, Several, formerly
+from .model import AliasedModel, AsText, ContractModel, Name, Needs, Several, formerly
 from .path_changes import ReturnBottleneck
 from .queues import (
     COMPLETE_SHARING,
@@ -33,6 +33,7 @@ from .units import Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MOST_JITTER_NS = 10**8
+MOST_PROCESSOR_NS = 10**9
 
 Qdisc = Literal["fq", "fq_codel", "pfifo_fast"]
 """A queue discipline of a host's interface."""
@@ -128,6 +129,26 @@ def _check_queues(bottleneck: Bottleneck) -> None:
     check_queues(bottleneck.scheduler or "drr", memory, bottleneck.queues)
 
 
+class ProcessorTime(ContractModel):
+    """Time that a call takes which sends or receives UDP datagrams; each thread has its own core.
+
+    Attributes:
+        per_datagram: For each datagram, of which one call may send many (UDP_SEGMENT).
+        per_kilobyte: For each 1000 bytes of payload, as encryption takes.
+    """
+
+    per_datagram: Duration = Duration(0)
+    per_kilobyte: Duration = Duration(0)
+
+    @model_validator(mode="after")
+    def _check(self) -> ProcessorTime:
+        for key in ("per_datagram", "per_kilobyte"):
+            value: Duration = getattr(self, key)
+            if value.ns > MOST_PROCESSOR_NS:
+                raise ValueError(f"{key}: {value} is out of range; write 0s to 1s")
+        return self
+
+
 class Hosts(ContractModel):
     """What the hosts are told. By default no flow is limited by a socket buffer.
 
@@ -149,6 +170,9 @@ class Hosts(ContractModel):
             which paces every flow, CUBIC's at up to twice cwnd/RTT, in place of TCP's own timer,
             which paces BBR's alone; `fq_codel`; `pfifo_fast`. Left out: none in virtual time; in
             namespaces a FIFO that is empty but for moments.
+        cpu: What UDP costs a processor, where strategies are programs: `{per_datagram: 5us,
+            per_kilobyte: 1us}`. UDP flows of nashbed's own pay, too; TCP does not. Left out:
+            nothing, no program is limited by its processor.
     """
 
     wmem_max: Size | None = None
@@ -157,6 +181,10 @@ class Hosts(ContractModel):
     processing_jitter: Duration = formerly("jitter", "processing_jitter", Duration(0))
     ecn: bool | tuple[Name, ...] = False
     qdisc: Qdisc | None = None
+    cpu: Annotated[
+        ProcessorTime | None,
+        Needs("{key}: processors have a price in virtual time alone; remove it", "virtual_time"),
+    ] = None
 
     def negotiates_ecn(self, strategy: str, group: str) -> bool:
         """Whether flows of a strategy and of a flow group ask for ECN."""

@@ -116,7 +116,7 @@ class Generators:
         Args:
             before: Is told t0 first; for what is not to miss it.
         """
-        t0_ns = self._session.clock.now_ns() + START_LEAD_NS
+        t0_ns = self._session.clock.now_ns() + START_LEAD_NS + self._programs.lead_ns
         if before is not None:
             before(t0_ns)
         for process in self._processes.values():

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..config.programs import SHIPPED
 from ..contract.errors import HostError, Interrupted, NashbedError
 from ..contract.messages.flows import SenderFlowReport, SinkFlowReport
 from ..contract.program import FlowProgram, filled
@@ -21,7 +20,7 @@ from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.host.sockets import ANY, local_ends
 from ..machine.process.clock import poll
-from ..machine.process.flow_programs import PATH, which
+from ..machine.process.flow_programs import INSTALLED, PATH, which
 from ..machine.process.managed import ManagedProcess, ending
 from ..plan.attempt import Attempt, TrialFlow
 from .lab import quietly
@@ -32,7 +31,7 @@ READY_TIMEOUT_S = 10.0
 END_MARGIN_S = 10.0
 STEP_NS = NS_PER_S
 MOST_FILE_BYTES = 128_000_000
-"""The largest file that a program may write."""
+"""The largest file that a program may write, besides what it may note of each packet."""
 BLOCK_BYTES = 512
 """What `ulimit -f` of a POSIX shell counts in."""
 LONGEST_WORDS = 300
@@ -47,15 +46,17 @@ class Pair:
     """A server and a client, and the flows that they make.
 
     Attributes:
+        most_bytes: The largest file that it may write.
         server: The server, once it was started.
         client: The client, likewise.
-        start_ns: When the client was started, after t0.
+        start_ns: When its data could begin, after t0.
         end_ns: When the sender ended, after t0.
     """
 
     flows: tuple[TrialFlow, ...]
     program: FlowProgram
     folder: Path
+    most_bytes: int
     server: ManagedProcess | None = None
     client: ManagedProcess | None = None
     start_ns: int = 0
@@ -82,6 +83,12 @@ class Pair:
         return self.flows[0].src if self.program.sender == "server" else self.flows[0].dst
 
     @property
+    def client_start_ns(self) -> int:
+        """When the client is to start, after t0."""
+        first = self.flows[0]
+        return first.start_ns - self.program.round_trips * first.base_rtt_ns
+
+    @property
     def processes(self) -> list[ManagedProcess]:
         """Those that were started, the sender first."""
         both = [self.server, self.client]
@@ -91,8 +98,9 @@ class Pair:
 
     def failed(self, process: ManagedProcess, problem: str) -> HostError:
         """An error that says what became of a process, with its last words."""
-        if any(file.stat().st_size >= MOST_FILE_BYTES for file in self.folder.iterdir()):
-            size = Size(MOST_FILE_BYTES)
+        full = self.most_bytes - BLOCK_BYTES
+        if any(file.stat().st_size >= full for file in self.folder.iterdir()):
+            size = Size(self.most_bytes)
             return HostError(f"{process.name} wrote a file of {size}; make it say less")
         code, words = process.poll(), process.last_words
         if code is not None and code > FIRST_SIGNAL:
@@ -114,11 +122,19 @@ class Programs:
         self._session = session
         self._attempt = attempt
         self._stop_event = stop
+        rate_bps, longest_ns = attempt.trial.setting.most_rate_bps, attempt.scenario.longest.ns
+        self._plenty_bytes = 2 * bytes_in_flight(rate_bps, longest_ns)
+        most_bytes = MOST_FILE_BYTES + self._plenty_bytes
         self._pairs = [
-            Pair(flows, program, program_folder(attempt.folder, flows[0]))
+            Pair(flows, program, program_folder(attempt.folder, flows[0]), most_bytes)
             for flows in attempt.program_flows
             if (program := flows[0].program) is not None
         ]
+
+    @property
+    def lead_ns(self) -> int:
+        """How long before t0 the first client is to start."""
+        return max(0, *(-pair.client_start_ns for pair in self._pairs)) if self._pairs else 0
 
     def start_servers(self) -> None:
         """Start every server, and wait until its port is open.
@@ -143,10 +159,11 @@ class Programs:
         """
         if not self._pairs:
             return
-        for pair in self._pairs:
-            self._pass_time(t0_ns + pair.flows[0].start_ns)
+        for pair in sorted(self._pairs, key=lambda pair: pair.client_start_ns):
+            self._pass_time(t0_ns + pair.client_start_ns)
             self._start_client(pair)
-            pair.start_ns = self._session.clock.now_ns() - t0_ns
+            late_ns = self._session.clock.now_ns() - t0_ns - pair.client_start_ns
+            pair.start_ns = pair.flows[0].start_ns + late_ns
         self._pass_time(t0_ns + self._attempt.scenario.longest.ns)
         for pair in self._pairs:
             if not pair.program.ends_itself:
@@ -189,28 +206,26 @@ class Programs:
         words = filled(tuple(command), self._values(pair))
         words[0] = str(which(words[0]))
         environment = [f"PATH={PATH}", f"HOME={pair.folder}", "LC_ALL=C.UTF-8"]
-        blocks = str(MOST_FILE_BYTES // BLOCK_BYTES)
+        blocks = str(pair.most_bytes // BLOCK_BYTES)
         confined = ["/bin/sh", "-c", CONFINED, blocks, str(pair.folder), *words]
         args = ["/usr/bin/env", "-i", *environment, *confined]
         return self._session.start_program(name, side, args, output_of(pair.folder, what))
 
     def _values(self, pair: Pair) -> dict[str, str]:
-        scenario, setting = self._attempt.scenario, self._attempt.trial.setting
         first = pair.flows[0]
-        left_ns = scenario.longest.ns - first.start_ns
+        left_ns = self._attempt.scenario.longest.ns - first.start_ns
         by_server = pair.program.sender == "server"
         return {
+            **INSTALLED,
             "address": pair.server_address,
             "port": str(pair.port),
             "client_address": first.dst if by_server else first.src,
             "client_port": str(pair.port),
             "seconds": str(-(-left_ns // NS_PER_S)),
-            "bytes": str(2 * bytes_in_flight(setting.most_rate_bps, scenario.longest.ns)),
+            "bytes": str(self._plenty_bytes),
             "flows": str(len(pair.flows)),
             "cc": first.cc.rpartition("-")[2],
             "log": str(pair.folder),
-            "key": str(SHIPPED / "key.pem"),
-            "certificate": str(SHIPPED / "certificate.pem"),
         }
 
     def _await_port(self, pair: Pair, process: ManagedProcess, side: Side, address: str) -> None:

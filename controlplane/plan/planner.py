@@ -193,7 +193,8 @@ def _check_setting(
             f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)}); write a smaller "
             "one, or, where it is of BDPs, a lower rate"
         )
-    for refusal in refusals(setting, capabilities):
+    hosts = refusals(scenario.hosts, capabilities, "hosts")
+    for refusal in (*refusals(setting, capabilities), *hosts):
         raise ConfigError(f"{where}: {refusal}")
     _check_slowness(where, scenario, setting)
     if scenario.most_flows > capabilities.flows:

@@ -21,6 +21,7 @@ from ..store.run_directory import RunDirectory
 from ..validity.measurement import Evidence, TrialMeasurement, measured_window
 from .collecting import collect
 from .program_goodput import with_program_goodput
+from .program_samples import add_program_samples
 from .progress import OnStep, Steps, TrialStep
 from .record import make_record
 
@@ -62,6 +63,7 @@ class TrialRunner:
             measured = self._measure()
             self._steps.enter(TrialStep.COLLECT)
             measured = with_program_goodput(measured)
+            add_program_samples(measured)
             record = make_record(measured, collect(measured))
         self._steps.enter(TrialStep.SEAL)
         self._directory.seal(self._attempt.id, record)

@@ -3,7 +3,7 @@
 ROWS = {
     "postcards": "packet that left the queue or was dropped at it (not where bins are kept)",
     "bins": "flow and time bin with any content (instead of postcards)",
-    "flow_samples": "sample of TCP_INFO of an active flow",
+    "flow_samples": "sample of TCP_INFO of an active flow, or of a program's qlog",
     "goodput": "flow and interval",
     "flows": "flow",
     "counters": "flow: the registers of P4 after the drain",
@@ -29,8 +29,8 @@ MEANINGS = {
         "tcp_seq": "TCP sequence number, 32 bits; 0 for UDP",
         "tcp_flags": "TCP flags; 0 for UDP",
         "queue_bytes": (
-            "bytes that waited or were being sent when the packet arrived, whatever "
-            "`limit_counts` says"
+            "bytes that waited or were being sent when the packet arrived, whatever the "
+            "limit counts"
         ),
         "enqueue_ns": "arrival at the queue",
         "dequeue_ns": "when the last bit left; of a dropped packet, when it was dropped",
@@ -41,7 +41,7 @@ MEANINGS = {
         ),
         "queue": "index of the packet's own queue; only where there are several",
         "own_queue_bytes": (
-            "bytes in that queue when the packet arrived, as `limit_counts` says; likewise"
+            "bytes in that queue when the packet arrived, as the limit counts them; likewise"
         ),
     },
     "bins": {
@@ -67,7 +67,10 @@ MEANINGS = {
         ),
         "backoff": "RTO back-off exponent",
         "cwnd_pkts": "congestion window, packets",
-        "ssthresh_pkts": "slow-start threshold, packets; 2147483647 = none yet",
+        "ssthresh_pkts": (
+            "slow-start threshold, packets; 2147483647 = none yet, 0 = a program's qlog never "
+            "tells it"
+        ),
         "mss": "bytes of payload in a full segment",
         "srtt_us": "smoothed RTT, microseconds",
         "rttvar_us": "RTT variation, microseconds",

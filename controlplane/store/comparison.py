@@ -24,6 +24,9 @@ Kind = Literal["table", "capture", "fact", "sealed", "environment"]
 NOTHING = "nothing"
 """Stands for a column or a row that one of the tables does not have."""
 
+TIMES = ("t_ns", "enqueue_ns")
+"""Columns that say when in the trial a row is of."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -36,6 +39,7 @@ class Difference:
         repeated: What the repetition has in its place.
         row: The row of a table, from 0; None: in none.
         column: The table's column, or the fact's key; empty: none.
+        place: Whose row it is, and when in the trial, as far as the table says.
     """
 
     kind: Kind
@@ -44,12 +48,14 @@ class Difference:
     repeated: Any
     row: int | None = None
     column: str = ""
+    place: str = ""
 
     def __str__(self) -> str:
         if self.kind == "sealed":
             return f"{self.name} was changed after the trial was sealed"
         name = self.name if self.kind == "environment" else f"{self.kind} {self.name}"
         row = "" if self.row is None else f", row {self.row}"
+        row += f" ({self.place})" if self.place else ""
         column = f", {self.column}" if self.column else ""
         return f"{name}{row}{column}: {self.recorded} recorded, {self.repeated} repeated"
 
@@ -107,12 +113,14 @@ class TableDifference:
     Attributes:
         row: The row, from 0; None: the tables' columns differ.
         first: What the first table has there: a value, or the type of the column.
+        place: Whose row it is, and when, as far as the table says.
     """
 
     row: int | None
     column: str
     first: Any
     second: Any
+    place: str = ""
 
 
 def first_difference(first: Path, second: Path) -> TableDifference | None:
@@ -157,11 +165,12 @@ def _of_tables(
 ) -> Iterator[Difference]:
     for each in _of_digests("table", digests[0].tables, digests[1].tables):
         files = [folder / f"{each.name}.parquet" for folder in (sealed, repeated)]
-        place = first_difference(files[0], files[1]) if all(f.is_file() for f in files) else None
-        if place is None:
+        first = first_difference(files[0], files[1]) if all(f.is_file() for f in files) else None
+        if first is None:
             yield each
         else:
-            yield Difference("table", each.name, place.first, place.second, place.row, place.column)
+            values = first.first, first.second
+            yield Difference("table", each.name, *values, first.row, first.column, first.place)
 
 
 def _of_facts(
@@ -264,10 +273,10 @@ def _of_rows(
         return None
     if left is None or right is None:
         name = longer.schema.names[0]
-        values = [
+        one, other = (
             NOTHING if batch is None else batch.column(0)[0].as_py() for batch in (left, right)
-        ]
-        return TableDifference(row, name, *values)
+        )
+        return TableDifference(row, name, one, other, _place_in_trial(longer, 0))
     places = [
         _first_place(one, other) for one, other in zip(left.columns, right.columns, strict=True)
     ]
@@ -276,7 +285,16 @@ def _of_rows(
         return None
     column = places.index(min(known))
     one, other = (batch.column(column)[min(known)].as_py() for batch in (left, right))
-    return TableDifference(row + min(known), left.schema.names[column], one, other)
+    place = _place_in_trial(left, min(known))
+    return TableDifference(row + min(known), left.schema.names[column], one, other, place)
+
+
+def _place_in_trial(batch: pa.RecordBatch, row: int) -> str:
+    told = [f"flow {batch.column('flow')[row]}"] if "flow" in batch.schema.names else []
+    for name in [name for name in TIMES if name in batch.schema.names][:1]:
+        at_ns = batch.column(name)[row].as_py()
+        told += [] if at_ns is None else [f"at {at_ns / 1e9:.9f} s"]
+    return " ".join(told)
 
 
 def _first_place(first: pa.Array, second: pa.Array) -> int | None:

@@ -97,10 +97,11 @@ class RunningDataPlane:
         asked, queues = lane.bottleneck, lane.bottleneck.queues
         program = asked.told(lane.seed, str(self._write_trace(lane)))
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
-        if (applied.policer, applied.shaper) != (asked.policer, asked.shaper) or (
+        keys = Admission.model_fields
+        if any(getattr(asked, key) not in (None, getattr(applied, key)) for key in keys) or (
             asked.is_scheduled == (applied.schedule is None)
         ):
-            raise TargetError("data plane: program: it has not applied what happens to the link")
+            raise TargetError("data plane: program: it has not applied all of the lane")
         self._set_return(lane)
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):

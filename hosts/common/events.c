@@ -5,28 +5,16 @@
 
 #include "events.h"
 
-static int
-print(json_t *value, size_t form, struct failure *failure)
+int
+event_print(json_t *event, struct failure *failure)
 {
-	int result = json_dumpf(value, stdout, form);
+	int result = json_dumpf(event, stdout, JSON_COMPACT);
 
-	json_decref(value);
+	json_decref(event);
 	if (result < 0 || fputc('\n', stdout) == EOF || fflush(stdout) != 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "stdout: cannot write: %s",
 				   strerror(errno));
 	return 0;
-}
-
-int
-event_print(json_t *event, struct failure *failure)
-{
-	return print(event, JSON_COMPACT, failure);
-}
-
-int
-json_print(json_t *document, struct failure *failure)
-{
-	return print(document, JSON_INDENT(1), failure);
 }
 
 int

@@ -10,9 +10,6 @@
 /* Print the event as one line at once; takes the reference to it. */
 int event_print(json_t *event, struct failure *failure);
 
-/* Print a document, indented, for a person or another program; takes the reference to it. */
-int json_print(json_t *document, struct failure *failure);
-
 /* An event "error", and the line on standard error; returns the exit status. */
 int event_print_failure(const struct failure *failure, const char *program);
 

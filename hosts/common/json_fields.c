@@ -252,12 +252,6 @@ read_string(const struct json_place *place, const struct json_field *field, cons
 	return 0;
 }
 
-static json_t *
-write_string(const struct json_field *field, const void *target)
-{
-	return json_string(*(char *const *)target);
-}
-
 static int
 read_text(const struct json_place *place, const struct json_field *field, const json_t *value,
 	  void *target)
@@ -351,15 +345,6 @@ read_sockaddr_ipv4(const struct json_place *place, const struct json_field *fiel
 		       -1;
 }
 
-static json_t *
-write_sockaddr_ipv4(const struct json_field *field, const void *target)
-{
-	char text[INET_ADDRSTRLEN];
-
-	inet_ntop(AF_INET, &((const struct sockaddr_in *)target)->sin_addr, text, sizeof(text));
-	return json_string(text);
-}
-
 static int
 read_sockaddr_port(const struct json_place *place, const struct json_field *field,
 		   const json_t *value, void *target)
@@ -372,22 +357,16 @@ read_sockaddr_port(const struct json_place *place, const struct json_field *fiel
 	return 0;
 }
 
-static json_t *
-write_sockaddr_port(const struct json_field *field, const void *target)
-{
-	return json_integer(ntohs(((const struct sockaddr_in *)target)->sin_port));
-}
-
 const struct json_kind as_number = {read_number, write_number};
 const struct json_kind as_flag = {read_flag, write_flag};
 const struct json_kind as_choice = {read_choice, write_choice};
-const struct json_kind as_string = {read_string, write_string};
+const struct json_kind as_string = {read_string, NULL};
 const struct json_kind as_text = {read_text, write_text};
 const struct json_kind as_list = {read_list, write_list};
 const struct json_kind as_object = {read_object, write_object};
 const struct json_kind as_ipv4 = {read_ipv4, NULL};
-const struct json_kind as_sockaddr_ipv4 = {read_sockaddr_ipv4, write_sockaddr_ipv4};
-const struct json_kind as_sockaddr_port = {read_sockaddr_port, write_sockaddr_port};
+const struct json_kind as_sockaddr_ipv4 = {read_sockaddr_ipv4, NULL};
+const struct json_kind as_sockaddr_port = {read_sockaddr_port, NULL};
 
 json_t *
 json_load(const char *path, struct failure *failure)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-dataplane: the hosts' delay line, and the embedded target's bottleneck. */
-#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "common/program.h"
 #include "control/control.h"
 #include "io/eal.h"
 #include "live/live.h"
@@ -22,47 +22,7 @@ static const char doc[] =
 	"\n"
 	"Example: nashbed-dataplane --config build/dp.json --check\n";
 
-enum {
-	OPTION_CONFIG = 256,
-	OPTION_CHECK,
-};
-
-static const struct argp_option option_table[] = {
-	{"config", OPTION_CONFIG, "FILE", 0, "the generated JSON configuration", 0},
-	{"check", OPTION_CHECK, NULL, 0, "read it, print the effective configuration, and end", 0},
-	{0},
-};
-
-struct options {
-	const char *config;
-	bool check;
-};
-
 static struct dataplane dataplane;
-
-static error_t
-take_option(int key, char *value, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	switch (key) {
-	case OPTION_CONFIG:
-		options->config = value;
-		return 0;
-	case OPTION_CHECK:
-		options->check = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unknown argument %.64s", value);
-		return 0;
-	case ARGP_KEY_END:
-		if (options->config == NULL)
-			argp_error(state, "--config FILE is missing");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 static void
 print_note(const struct native_note *note)
@@ -141,17 +101,17 @@ run_live(struct dataplane *dp, const struct native_note *note, struct failure *f
 }
 
 static int
-run(const struct options *o, struct failure *failure)
+run(const char *path, bool check, struct failure *failure)
 {
 	struct config *config = &dataplane.config;
 	struct native_note note;
 
-	if (config_read(o->config, false, config, failure) < 0)
+	if (config_read(path, false, config, failure) < 0)
 		return -1;
 	if (native_choose(config, &note, failure) < 0)
 		return -1;
 	wires_choose_stamps(config);
-	if (!o->check)
+	if (!check)
 		return run_live(&dataplane, &note, failure);
 	config_print(config);
 	print_note(&note);
@@ -161,16 +121,15 @@ run(const struct options *o, struct failure *failure)
 int
 main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = option_table,
-		.parser = take_option,
-		.args_doc = "--config=FILE",
-		.doc = doc,
+	struct program_option options[] = {
+		{"config", "FILE", "the generated JSON configuration", NULL},
+		{"check", NULL, "read it, print the effective configuration, and end", NULL},
+		{0},
 	};
 	struct failure failure = {0};
-	struct options options = {0};
 
-	argp_err_exit_status = EXIT_STATUS_CONFIG;
-	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	return run(&options, &failure) == 0 ? EXIT_STATUS_OK : failure_print(&failure, program);
+	program_options(argc, argv, doc, options);
+	return run(options[0].value, options[1].value != NULL, &failure) == 0 ?
+		       EXIT_STATUS_OK :
+		       failure_print(&failure, program);
 }

@@ -31,12 +31,6 @@ config_free(struct config *config)
 	config->n_flows = 0;
 }
 
-json_t *
-config_to_json(const struct config *config)
-{
-	return json_fields_write(config_fields, config);
-}
-
 const struct application *
 config_application(const struct config *config, const struct flow_config *flow)
 {

@@ -15,9 +15,6 @@
 int config_load(struct config *config, const char *path, struct failure *failure);
 void config_free(struct config *config);
 
-/* The effective configuration, every default filled in: a new reference. */
-json_t *config_to_json(const struct config *config);
-
 /* What limits a flow; NULL: it sends bulk data. */
 const struct application *config_application(const struct config *config,
 					     const struct flow_config *flow);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 
 struct process {
 	pid_t pid;
+	int end; /* becomes readable */
 	int input;
 	int output; /* -1: it has closed it, and all that it said is reported */
 	char *text; /* the beginning of a line */
@@ -74,7 +76,9 @@ process_start(enum side side, char *const *args, const char *log, struct failure
 	int input[2], output[2];
 
 	if (n_processes == PROCESSES_MAX)
-		return failure_set(failure, EXIT_STATUS_HOST, "a guest runs %u programs at most",
+		return failure_set(failure, EXIT_STATUS_HOST,
+				   "a guest runs %u processes at most: two for each of 30 flows "
+				   "of programs, or for several, with {flows}",
 				   PROCESSES_MAX);
 	if (pipe2(input, O_CLOEXEC) < 0)
 		return host_error(failure, "pipe");
@@ -85,6 +89,9 @@ process_start(enum side side, char *const *args, const char *log, struct failure
 		return host_error(failure, "fork");
 	if (p->pid == 0)
 		become(side, args, log, input[0], output[1]);
+	p->end = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->end < 0)
+		return host_error(failure, "pidfd_open");
 	close(input[0]);
 	close(output[1]);
 	fcntl(p->output, F_SETFL, O_NONBLOCK);
@@ -196,6 +203,7 @@ collect_end(json_t *events, uint32_t number)
 	if (p->has_ended || p->output >= 0 || waitpid(p->pid, &status, WNOHANG) != p->pid)
 		return;
 	p->has_ended = true;
+	close(p->end);
 	close(p->input);
 	free(p->text);
 	p->text = NULL;
@@ -215,29 +223,24 @@ collect(json_t *events, struct failure *failure)
 	return 0;
 }
 
-/* A program that has closed its output ends soon: there is nothing else to wait on. */
-static bool
-any_is_ending(void)
+/* Its output, until it has closed that; then its end. */
+static int
+awaited(const struct process *p)
 {
-	for (uint32_t i = 0; i < n_processes; i++)
-		if (!processes[i].has_ended && processes[i].output < 0)
-			return true;
-	return false;
+	return p->output >= 0 ? p->output : p->end;
 }
 
 /* True: the time has come. */
 static bool
 wait_for_output(void)
 {
-	static const struct timespec ending_pause = {.tv_nsec = (long)MILLISECOND_NS};
 	struct pollfd fds[PROCESSES_MAX + 1] = {{.fd = timer_fd, .events = POLLIN}};
 	nfds_t n = 1;
 
 	for (uint32_t i = 0; i < n_processes; i++)
-		if (processes[i].output >= 0)
-			fds[n++] = (struct pollfd){.fd = processes[i].output, .events = POLLIN};
-	return ppoll(fds, n, any_is_ending() ? &ending_pause : NULL, NULL) > 0 &&
-	       fds[0].revents != 0;
+		if (!processes[i].has_ended)
+			fds[n++] = (struct pollfd){.fd = awaited(&processes[i]), .events = POLLIN};
+	return poll(fds, n, -1) > 0 && fds[0].revents != 0;
 }
 
 static int

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-probe: frames of exact size at exact times, and their reflection. See ../README.md. */
-#include <argp.h>
-
 #include "common/events.h"
+#include "common/program.h"
 #include "config.h"
 #include "roles.h"
 
@@ -18,36 +17,6 @@ static const char doc[] =
 	"                   \"remote\": \"10.65.0.1\", \"remote_port\": 5001 } ] }\n"
 	"\n"
 	"Exit status: 0 done, 2 configuration, 4 host (sockets, disk, addresses).\n";
-
-enum {
-	OPTION_CONFIG = 256,
-};
-
-static const struct argp_option options[] = {
-	{"config", OPTION_CONFIG, "FILE", 0, "the role and its sockets, as JSON", 0},
-	{0},
-};
-
-static error_t
-take_option(int key, char *value, struct argp_state *state)
-{
-	const char **config_path = state->input;
-
-	switch (key) {
-	case OPTION_CONFIG:
-		*config_path = value;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unknown argument %.64s", value);
-		return 0;
-	case ARGP_KEY_END:
-		if (*config_path == NULL)
-			argp_error(state, "--config FILE is missing");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 static int
 run(const char *path, struct failure *failure)
@@ -65,17 +34,14 @@ run(const char *path, struct failure *failure)
 int
 main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = take_option,
-		.args_doc = "--config=FILE",
-		.doc = doc,
+	struct program_option options[] = {
+		{"config", "FILE", "the role and its sockets, as JSON", NULL},
+		{0},
 	};
 	struct failure failure = {0};
-	const char *config_path = NULL;
 
-	argp_err_exit_status = EXIT_STATUS_CONFIG;
-	argp_parse(&argp, argc, argv, 0, NULL, &config_path);
-	return run(config_path, &failure) == 0 ? EXIT_STATUS_OK :
-						 event_print_failure(&failure, "nashbed-probe");
+	program_options(argc, argv, doc, options);
+	return run(options[0].value, &failure) == 0 ?
+		       EXIT_STATUS_OK :
+		       event_print_failure(&failure, "nashbed-probe");
 }

@@ -23,6 +23,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DRIVER = (
+    "nashbed_clock.h",
+    "nashbed_cpu.c",
+    "nashbed_cpu.h",
     "nashbed_flows.c",
     "nashbed_flows.h",
     "nashbed_kern.c",
@@ -91,6 +94,9 @@ UTIL_C = "arch/um/os-Linux/util.c"
 UM_ARCH_C = "arch/um/kernel/um_arch.c"
 MEM_C = "arch/um/kernel/mem.c"
 RANDOM_C = "drivers/char/random.c"
+SOCKET_C = "net/socket.c"
+VDSO_C = "arch/x86/um/vdso/um_vdso.c"
+VMA_C = "arch/x86/um/vdso/vma.c"
 
 SEEDED_GETRANDOM = """\
 	static unsigned long long state;
@@ -113,16 +119,13 @@ SEEDED_GETRANDOM = """\
 """
 """SplitMix64, one step for each byte: all that is random comes from the seed."""
 
-READ_COST_NS = 256
-"""Virtual time that a reading of the clock takes, as in the unedited source."""
-
 BUILD = Edit(
     "the driver is built into the kernel",
     (
         Change(
             f"{DRIVERS}/Makefile",
             "obj-y := stdio_console.o",
-            "obj-y := nashbed_kern.o nashbed_flows.o nashbed_user.o stdio_console.o",
+            "obj-y := nashbed_kern.o nashbed_cpu.o nashbed_flows.o nashbed_user.o stdio_console.o",
         ),
         Change(f"{DRIVERS}/Makefile", "USER_OBJS := fd.o", "USER_OBJS := nashbed_user.o fd.o"),
     ),
@@ -136,12 +139,17 @@ CLOCK = (
             Change(
                 TIME_H,
                 "#define TIMER_MIN_DELTA  500",
-                "#define TIMER_MIN_DELTA  1\n\nunsigned long long time_travel_now(void);",
+                "#define TIMER_MIN_DELTA  1\n\nunsigned long long time_travel_now(void);\n"
+                "unsigned long long time_travel_next(void);",
             ),
             Change(
                 TIME_C,
                 "static u64 timer_read(struct clocksource *cs)\n",
+                '#include "../drivers/nashbed_clock.h"\n\n'
                 "unsigned long long time_travel_now(void)\n{\n\treturn time_travel_time;\n}\n\n"
+                "unsigned long long time_travel_next(void)\n{\n"
+                "\tstruct time_travel_event *e = time_travel_first_event();\n\n"
+                "\treturn e ? e->time : time_travel_time;\n}\n\n"
                 "static u64 timer_read(struct clocksource *cs)\n",
             ),
         ),
@@ -152,7 +160,7 @@ CLOCK = (
             Change(
                 TIME_C,
                 "time_travel_update_time_rel(TIMER_MULTIPLIER);",
-                f"time_travel_update_time_rel({READ_COST_NS});",
+                "time_travel_update_time_rel(NASHBED_CLOCK_READ_NS);",
             ),
         ),
         since=(5, 11),
@@ -163,7 +171,7 @@ CLOCK = (
             Change(
                 TIME_C,
                 "\t\t\t\t\t\tTIMER_MULTIPLIER,\n",
-                f"\t\t\t\t\t\t{READ_COST_NS},\n",
+                "\t\t\t\t\t\tNASHBED_CLOCK_READ_NS,\n",
             ),
         ),
         until=(5, 10),
@@ -331,15 +339,97 @@ static void save_fp(struct task_struct *task, int pid)
 }
 
 """
-RESTORE_FP = """\
-	if (to->mm && to->thread.has_saved_fp) {
-		if (put_fp_registers(to->mm->context.id.u.pid, to->thread.regs.regs.fp) < 0)
-			panic("nashbed: the registers of a thread cannot be written");
-		to->thread.has_saved_fp = 0;
+
+
+def _registers_of_threads(pid: str) -> tuple[Change, ...]:
+    """Threads of one process, which are one process on the host, have each their own.
+
+    Args:
+        pid: The process on the host, of an mm's `context.id`.
+    """
+    return (
+        Change(
+            THREAD_H,
+            "\tstruct pt_regs *segv_regs;\n",
+            "\tstruct pt_regs *segv_regs;\n\tint has_saved_fp;\n",
+        ),
+        Change(
+            SWITCH_C,
+            "#include <linux/time-internal.h>\n",
+            "#include <linux/time-internal.h>\n\n" + SAVE_FP,
+        ),
+        Change(
+            SWITCH_C,
+            "\tto->thread.prev_sched = from;\n",
+            "\tif (from->mm && atomic_read(&from->mm->mm_users) > 1)\n"
+            f"\t\tsave_fp(from, from->mm->context.id.{pid});\n"
+            "\tto->thread.prev_sched = from;\n",
+        ),
+        Change(
+            SWITCH_C,
+            "\t\tclear_flushed_tls(p);\n",
+            "\t\tif (clone_flags & CLONE_VM)\n"
+            f"\t\t\tsave_fp(p, current->mm->context.id.{pid});\n\n"
+            "\t\tclear_flushed_tls(p);\n",
+        ),
+        Change(
+            SYSCALLS_C,
+            "void arch_switch_to(struct task_struct *to)\n{\n",
+            "void arch_switch_to(struct task_struct *to)\n{\n"
+            "\tif (to->mm && to->thread.has_saved_fp) {\n"
+            f"\t\tif (put_fp_registers(to->mm->context.id.{pid}, to->thread.regs.regs.fp) < 0)\n"
+            '\t\t\tpanic("nashbed: the registers of a thread cannot be written");\n'
+            "\t\tto->thread.has_saved_fp = 0;\n"
+            "\t}\n",
+        ),
+    )
+
+
+PIN_H = '#include "../../drivers/nashbed_user.h"\n'
+CLOCK_H = '#include "../../drivers/nashbed_clock.h"\n'
+"""The driver's, as a file of os-Linux/skas names them."""
+READ_CLOCK = """\
+#include "../../../um/drivers/nashbed_clock.h"
+
+/* Its time after a reading; 0 where the kernel is to read it, because something happens before. */
+static unsigned long long read_clock(struct nashbed_clock **clock)
+{
+	volatile struct nashbed_clock *c;
+	unsigned long long now;
+
+	asm("lea (%%rip), %0" : "=r" (c));
+	*clock = (void *)(((unsigned long)c & ~4095ul) + NASHBED_CLOCK_PLACE);
+	c = *clock;
+	now = c->now + NASHBED_CLOCK_READ_NS;
+	if (now >= c->next)
+		return 0;
+	c->now = now;
+	return now;
+}
+"""
+CLOCK_GETTIME = """\
+	struct nashbed_clock *c;
+	unsigned long long now;
+
+	if ((clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME) && (now = read_clock(&c))) {
+		now += clock == CLOCK_MONOTONIC ? c->monotonic : c->realtime;
+		ts->tv_sec = now / 1000000000;
+		ts->tv_nsec = now % 1000000000;
+		return 0;
 	}
 """
-PIN_H = '#include "../../drivers/nashbed_user.h"\n'
-"""The driver's, as a file of os-Linux/skas names it."""
+GETTIMEOFDAY = """\
+	struct nashbed_clock *c;
+	unsigned long long now;
+
+	if (tv && !tz && (now = read_clock(&c))) {
+		now += c->realtime;
+		tv->tv_sec = now / 1000000000;
+		tv->tv_usec = now % 1000000000 / 1000;
+		return 0;
+	}
+"""
+_BUT_THREADS = "but threads of one process, which are one process on the host, have each their own"
 PROCESSES = (
     Edit(
         "processes of the guest that wait on the host die with the kernel's process, however it "
@@ -464,32 +554,62 @@ PROCESSES = (
         ),
         until=(6, 9),
     ),
+    Edit(_BUT_THREADS, _registers_of_threads("u.pid"), until=(6, 9)),
+    Edit(_BUT_THREADS, _registers_of_threads("pid"), since=(6, 10), until=(6, 12)),
     Edit(
-        "but threads of one process, which are one process on the host, have each their own",
+        "a program reads the clock without a stop; it takes the same time",
+        (
+            Change(VDSO_C, "#include <asm/unistd.h>\n", "#include <asm/unistd.h>\n" + READ_CLOCK),
+            Change(
+                VDSO_C,
+                "struct __kernel_old_timespec *ts)\n{\n\tlong ret;\n",
+                "struct __kernel_old_timespec *ts)\n{\n\tlong ret;\n" + CLOCK_GETTIME,
+            ),
+            Change(
+                VDSO_C,
+                "struct timezone *tz)\n{\n\tlong ret;\n",
+                "struct timezone *tz)\n{\n\tlong ret;\n" + GETTIMEOFDAY,
+            ),
+            Change(
+                VMA_C,
+                "unsigned long um_vdso_addr;\n",
+                'unsigned long um_vdso_addr;\n#include "../../../um/drivers/nashbed_clock.h"\n',
+            ),
+            Change(
+                VMA_C,
+                "BUG_ON(vdso_end - vdso_start > PAGE_SIZE);",
+                "BUG_ON(vdso_end - vdso_start > NASHBED_CLOCK_PLACE);",
+            ),
+            Change(
+                VMA_C,
+                "\tcopy_page(page_address(um_vdso), vdso_start);\n",
+                "\tmemcpy(page_address(um_vdso), vdso_start, vdso_end - vdso_start);\n"
+                "\tnashbed_clock = page_address(um_vdso) + NASHBED_CLOCK_PLACE;\n"
+                "\tmemset(nashbed_clock, 0, sizeof(*nashbed_clock));\n",
+            ),
+            Change(VMA_C, "\t\tVM_READ|VM_EXEC|\n", "\t\tVM_READ|VM_WRITE|VM_SHARED|VM_EXEC|\n"),
+            Change(PROCESS_C, "#include <as-layout.h>\n", "#include <as-layout.h>\n" + CLOCK_H),
+            Change(
+                PROCESS_C,
+                "\t\tif (ptrace(op, pid, 0, 0)) {\n",
+                "\t\tnashbed_clock_set();\n\t\tif (ptrace(op, pid, 0, 0)) {\n",
+            ),
+            Change(
+                PROCESS_C,
+                "\t\tUPT_SYSCALL_NR(regs) = -1; /* Assume: It's not a syscall */\n",
+                "\t\tUPT_SYSCALL_NR(regs) = -1; /* Assume: It's not a syscall */\n"
+                "\t\tnashbed_clock_take();\n",
+            ),
+        ),
+        until=(6, 12),
+    ),
+    Edit(
+        "/proc/cpuinfo does not tell what the host is",
         (
             Change(
-                THREAD_H,
-                "\tstruct pt_regs *segv_regs;\n",
-                "\tstruct pt_regs *segv_regs;\n\tint has_saved_fp;\n",
-            ),
-            Change(
-                SWITCH_C,
-                "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n",
-                SAVE_FP + "void *__switch_to(struct task_struct *from, struct task_struct *to)\n{\n"
-                "\tif (from->mm && atomic_read(&from->mm->mm_users) > 1)\n"
-                "\t\tsave_fp(from, from->mm->context.id.u.pid);\n",
-            ),
-            Change(
-                SWITCH_C,
-                "\t\tclear_flushed_tls(p);\n",
-                "\t\tif (clone_flags & CLONE_VM)\n"
-                "\t\t\tsave_fp(p, current->mm->context.id.u.pid);\n\n"
-                "\t\tclear_flushed_tls(p);\n",
-            ),
-            Change(
-                SYSCALLS_C,
-                "void arch_switch_to(struct task_struct *to)\n{\n",
-                "void arch_switch_to(struct task_struct *to)\n{\n" + RESTORE_FP,
+                UM_ARCH_C,
+                '\tseq_printf(m, "host\\t\\t: %s\\n", host_info);\n',
+                "\treturn 0;\n",
             ),
         ),
         until=(6, 12),
@@ -511,6 +631,59 @@ PROCESSES = (
                 "\t\t\t\tif (PTRACE_FULL_FAULTINFO) {\n",
             ),
         ),
+        until=(6, 12),
+    ),
+)
+_PRICE_OF_RECEIVED = "and that of those that are received"
+CPU = (
+    Edit(
+        "the processor time of datagrams may have a price",
+        (
+            Change(
+                SOCKET_C,
+                "static inline int sock_sendmsg_nosec(struct socket *sock, struct msghdr *msg)\n",
+                '#include "../arch/um/drivers/nashbed_cpu.h"\n\n'
+                "static inline int sock_sendmsg_nosec(struct socket *sock, struct msghdr *msg)\n",
+            ),
+            Change(
+                SOCKET_C,
+                "\t\t\t\t     msg_data_left(msg));\n\tBUG_ON(ret == -EIOCBQUEUED);\n",
+                "\t\t\t\t     msg_data_left(msg));\n\tBUG_ON(ret == -EIOCBQUEUED);\n"
+                "\tnashbed_charge_sent(sock, msg, ret);\n",
+            ),
+        ),
+        until=(6, 12),
+    ),
+    Edit(
+        _PRICE_OF_RECEIVED,
+        (
+            Change(
+                SOCKET_C,
+                "\treturn INDIRECT_CALL_INET(sock->ops->recvmsg, inet6_recvmsg,\n"
+                "\t\t\t\t  inet_recvmsg, sock, msg, msg_data_left(msg),\n"
+                "\t\t\t\t  flags);\n",
+                "\tint ret = INDIRECT_CALL_INET(sock->ops->recvmsg, inet6_recvmsg,\n"
+                "\t\t\t\t     inet_recvmsg, sock, msg, msg_data_left(msg),\n"
+                "\t\t\t\t     flags);\n\n"
+                "\tnashbed_charge_received(sock, ret, flags);\n"
+                "\treturn ret;\n",
+            ),
+        ),
+        until=(6, 2),
+    ),
+    Edit(
+        _PRICE_OF_RECEIVED,
+        (
+            Change(
+                SOCKET_C,
+                "\tif (trace_sock_recv_length_enabled())\n"
+                "\t\tcall_trace_sock_recv_length(sock->sk, ret, flags);\n",
+                "\tnashbed_charge_received(sock, ret, flags);\n"
+                "\tif (trace_sock_recv_length_enabled())\n"
+                "\t\tcall_trace_sock_recv_length(sock->sk, ret, flags);\n",
+            ),
+        ),
+        since=(6, 3),
         until=(6, 12),
     ),
 )
@@ -571,7 +744,7 @@ BEFORE_5_18 = (
         until=(5, 10),
     ),
 )
-EDITS = (BUILD, *CLOCK, *RANDOM, *MODULES, *STEPS, MEMORY, *PROCESSES, *BEFORE_5_18)
+EDITS = (BUILD, *CLOCK, *RANDOM, *MODULES, *STEPS, MEMORY, *PROCESSES, *CPU, *BEFORE_5_18)
 
 
 def release_of(tree: Path) -> Release:

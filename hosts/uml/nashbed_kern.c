@@ -16,6 +16,7 @@
 #include <net/net_namespace.h>
 #include <linux/time-internal.h>
 #include <shared/init.h>
+#include "nashbed_clock.h"
 #include "nashbed_flows.h"
 #include "nashbed_user.h"
 #include "nashbed_virtual.h"
@@ -271,6 +272,25 @@ device_initcall(nb_init);
 unsigned long long nashbed_tsc(void)
 {
 	return ktime_get_ns();
+}
+
+struct nashbed_clock *nashbed_clock;
+
+void nashbed_clock_set(void)
+{
+	if (!library)
+		return;
+	nashbed_clock->now = time_travel_now();
+	nashbed_clock->next = time_travel_next();
+	nashbed_clock->monotonic = offset_ns;
+	nashbed_clock->realtime = ktime_mono_to_real(offset_ns);
+}
+
+/* What it has read after it stopped half-way through a reading may be past, or an event's turn. */
+void nashbed_clock_take(void)
+{
+	if (nashbed_clock->now > time_travel_now())
+		time_travel_ndelay(nashbed_clock->now - time_travel_now());
 }
 
 static void nb_close(void)

@@ -81,8 +81,6 @@ __uml_setup("nashbed=", nashbed_setup,
 	    "nashbed=LIBRARY:CONFIGURATION\n"
 	    "    The bottleneck between the interfaces nb0 and nb1.\n\n");
 
-#define FLAG(n) (1u << (n))
-
 void nashbed_pin(void)
 {
 	if (!getenv("NASHBED_PINNED"))
@@ -95,31 +93,46 @@ void nashbed_pin(void)
 	}
 }
 
-/* The processor's features without its random numbers, without transactions and waits that end by
- * chance, without what does not fit into a thread's registers, and without the core's number.
+/* The processor that programs see: a Haswell of one core, without random numbers, transactions and
+ * frequencies, and without the features that this processor lacks. Leaves that are not here are 0.
  */
+static const struct {
+	unsigned int leaf, part;
+	unsigned int fixed[4]; /* EAX, EBX, ECX, EDX */
+	unsigned int kept[4];  /* what comes from the processor */
+} answers[] = {
+	{0, 0, {0xd, 0x756e6547, 0x6c65746e, 0x49656e69}, {0}}, /* GenuineIntel */
+	{1, 0, {0x306f2, 0x10800}, {0, 0, 0x3ed83203, 0x078bfbff}},
+	{2, 0, {0xff01}, {0}}, /* the caches are in leaf 4 */
+	{4, 0, {0x121, 0x1c0003f, 63}, {0}},
+	{4, 1, {0x122, 0x1c0003f, 63}, {0}},
+	{4, 2, {0x143, 0x1c0003f, 511}, {0}},
+	{4, 3, {0x163, 0x3c0003f, 8191}, {0}},
+	{7, 0, {0}, {0, 0x329}}, /* FSGSBASE, BMI1, AVX2, BMI2, ERMS */
+	{0x80000000, 0, {0x80000008}, {0}},
+	{0x80000001, 0, {0}, {0, 0, 0x21, 0x28100800}},
+	{0x80000008, 0, {0x3027}, {0}},
+};
+
 static void answer_cpuid(unsigned long *gp)
 {
-	unsigned int leaf = REGS_AX(gp), part = REGS_CX(gp);
-	unsigned int a, b, c, d;
+	unsigned int leaf = REGS_AX(gp), part = REGS_CX(gp), said[4], answer[4] = {0};
+	size_t i, each;
 
-	__cpuid_count(leaf, part, a, b, c, d);
-	if (leaf == 1) {
-		b &= FLAG(24) - 1; /* the core */
-		c &= ~FLAG(30);	   /* RDRAND */
-	} else if (leaf == 7 && part == 0) {
-		b &= ~(FLAG(4) | FLAG(11) | FLAG(18));	/* HLE, RTM, RDSEED */
-		c &= ~(FLAG(5) | FLAG(22));		/* WAITPKG, RDPID */
-		d &= ~(FLAG(22) | FLAG(24) | FLAG(25)); /* AMX */
-	} else if (leaf == 0xb || leaf == 0x1f) {
-		d = 0; /* the core */
-	} else if (leaf == 0x15 || leaf == 0x16) {
-		a = b = c = d = 0; /* frequencies: the clock's is virtual time's */
-	}
-	REGS_AX(gp) = a;
-	REGS_BX(gp) = b;
-	REGS_CX(gp) = c;
-	REGS_DX(gp) = d;
+	__cpuid_count(leaf, part, said[0], said[1], said[2], said[3]);
+	if (leaf == 0xd) /* how much is saved of a thread's registers */
+		memcpy(answer, said, sizeof(answer));
+	if (leaf != 4 && leaf != 7)
+		part = 0;
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		if (answers[i].leaf == leaf && answers[i].part == part)
+			for (each = 0; each < 4; each++)
+				answer[each] = answers[i].fixed[each] |
+					       (said[each] & answers[i].kept[each]);
+	REGS_AX(gp) = answer[0];
+	REGS_BX(gp) = answer[1];
+	REGS_CX(gp) = answer[2];
+	REGS_DX(gp) = answer[3];
 }
 
 static void answer_tsc(unsigned long *gp)

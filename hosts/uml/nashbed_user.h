@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Instructions of a guest's programs that the kernel answers for the processor, if NASHBED_PINNED
- * is in its environment: RDTSC is virtual time in nanoseconds, and CPUID has no random numbers.
+ * is in its environment: RDTSC is virtual time in nanoseconds, and CPUID tells one processor
+ * everywhere.
  */
 #ifndef NASHBED_USER_H
 #define NASHBED_USER_H

@@ -1,10 +1,15 @@
 """Short real runs: what physics allows, on every kind of port, with many flows."""
 
+import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from nashbed.controlplane.contract.errors import PrerequisiteError
+from nashbed.controlplane.contract.scenario_keys import Qdisc
+from nashbed.controlplane.machine.host.preflight import require_qdisc
 from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid, records
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
@@ -44,6 +49,23 @@ def test_throughput_delay_and_rtt_are_physical(nashbed: Nashbed) -> None:
     # (and 0.2 s for a busy machine).
     assert samples["min_rtt_us"][known].min() >= 20_000
     assert samples["srtt_us"][samples["srtt_us"] > 0].max() < 60_000 + 200_000
+
+
+@pytest.mark.parametrize("testbed", ["embedded", "tap"])
+@pytest.mark.parametrize("qdisc", get_args(Qdisc))
+def test_the_hosts_have_the_qdisc_that_the_scenario_asks_for(
+    nashbed: Nashbed, qdisc: Qdisc, testbed: str
+) -> None:
+    try:
+        require_qdisc(qdisc)
+    except PrerequisiteError as error:
+        pytest.skip(error.message)
+    more = WIDE_GATES + f"hosts: {{qdisc: {qdisc}}}\n"
+    run_dir = nashbed.run(nashbed.scenario(more, attempts=1), testbed)
+    ports = json.loads((run_dir / "manifest.json").read_text())["ports"]
+    assert [ports[name]["host_qdisc"] for name in ("senders", "receivers")] == [qdisc, qdisc]
+    [record] = records(run_dir).values()
+    assert table(run_dir, record["id"], "flows")["sink_bytes"].min() > 0
 
 
 @pytest.mark.parametrize("testbed", ["af_packet", "tap"])

@@ -300,6 +300,7 @@ def checked_config(arguments: list[str]) -> dict[str, Any]:
     assert Path(init).name == "nashbed-guest"
     assert Path(init).is_absolute()
     scratch = values.pop("uml_dir")
+    assert values.pop("NASHBED_PINNED", None) == os.environ.get("NASHBED_PINNED")
     assert values == {
         "time-travel": "inf-cpu", "time-travel-start": str(10**18), "root": "/dev/root",
         "rootfstype": "hostfs", "rootflags": "/", "con": "null", "con0": "null,fd:2",

@@ -107,17 +107,7 @@ def test_a_bad_application_is_one_line(
     assert message in line
 
 
-def test_check_prints_applications_as_they_were_given(
-    flows_binary: Path, config: Config, tmp_path: Path
-) -> None:
-    result = _checked(flows_binary, {**config, "applications": KINDS}, tmp_path)
-    read = json.loads(result.stdout)["applications"]
-    assert [all_of | kind for all_of, kind in zip(read, KINDS, strict=True)] == read
-
-
 def _checked(binary: Path, config: Config, folder: Path) -> subprocess.CompletedProcess[str]:
     path = folder / "flows.json"
     path.write_text(json.dumps(config))
-    return subprocess.run(
-        [binary, "--config", path, "--check"], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([binary, "--config", path], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Bad input is one clear line and exit status 2; `--check` shows what would be run."""
+"""Bad input is one clear line and exit status 2."""
 
 import json
 import subprocess
@@ -37,26 +37,9 @@ def check(flows_binary: Path, tmp_path: Path) -> Callable[[str], Any]:
     def check_text(text: str) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "flows.json"
         path.write_text(text)
-        return run(flows_binary, "--config", str(path), "--check")
+        return run(flows_binary, "--config", str(path))
 
     return check_text
-
-
-def test_check_prints_the_configuration_it_was_given(
-    check: Callable[[str], Any], config: Config
-) -> None:
-    result = check(json.dumps(config))
-    assert (result.returncode, result.stderr) == (0, "")
-    assert json.loads(result.stdout) == config
-
-
-def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) -> None:
-    usual = json.loads(json.dumps(config))
-    for key in ("read_interval_ns", "progress_ns", "controls", "control_states", "applications"):
-        del config[key]
-    for key in ("process", "ecn", "dscp", "bytes", "kept"):
-        del config["flows"][0][key]
-    assert json.loads(check(json.dumps(config)).stdout) == usual
 
 
 TOP_LEVEL = [
@@ -137,7 +120,7 @@ def test_no_such_file(flows_binary: Path) -> None:
     assert "/nowhere.json" in refused(run(flows_binary, "--config", "/nowhere.json"), 2)
 
 
-@pytest.mark.parametrize("arguments", [[], ["--check"], ["--config"], ["--fast"], ["file.json"]])
+@pytest.mark.parametrize("arguments", [[], ["--config"], ["--fast"], ["file.json"]])
 def test_bad_command_line(flows_binary: Path, arguments: list[str]) -> None:
     result = run(flows_binary, *arguments)
     assert result.returncode == 2

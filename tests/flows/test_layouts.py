@@ -60,14 +60,6 @@ def test_c_still_writes_the_golden_bytes(golden_binary: Path, tmp_path: Path) ->
         assert (tmp_path / name).read_bytes() == (GOLDEN / name).read_bytes()
 
 
-def test_layouts_option_describes_the_python_types(flows_binary: Path) -> None:
-    output = subprocess.run([flows_binary, "--layouts"], check=True, capture_output=True).stdout
-    for name, layout in json.loads(output).items():
-        fields = [(each["offset"], each["type"], each["name"]) for each in layout["fields"]]
-        assert fields == described(DTYPES[name])
-        assert layout["record_bytes"] == DTYPES[name].itemsize
-
-
 @each_file
 def test_readme_describes_the_python_types(name: str) -> None:
     """Its size, and its fields where the reference of the run directory does not have them."""

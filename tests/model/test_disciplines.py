@@ -97,7 +97,9 @@ def test_what_is_marked_and_then_dropped_has_no_mark(tmp_path: Path) -> None:
         text = text.replace(old, new)
     compile_it = ["cc", "-shared", "-fPIC", "-I", core, "-x", "c", "-", "-o", own]
     subprocess.run(compile_it, input=text, text=True, check=True)
-    rows = pass_through(own, "0 0 15000 2\n0 0 1500 2\n", {"rate-bps": 8_000_000, "limit": 10**6})
+    lane = {"rate_bps": 8_000_000, "limit": {"unit": "bytes", "value": 10**6}}
+    lane["discipline"] = {"name": "mine", "file": str(own)}
+    rows = pass_through("mine", lane, "0 0 15000 2\n0 0 1500 2\n")
     fates = [(number, ns, left, mark) for number, ns, left, mark, _ in rows]
     assert fates == [(0, 15_000_000, 1, 1), (1, 15_000_000, 0, 0)]
 

@@ -1,7 +1,6 @@
 """Our DualPI2 against the plain one, packet by packet, and what RFC 9332 promises of it."""
 
 import random
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -20,8 +19,9 @@ NOT_ECT, ECT1, ECT0, CE = range(4)
 
 def ours(arrivals: list[Arrival], seed: int) -> list[Fate]:
     lines = "".join(f"{a.ns} {a.flow} {a.bytes} {a.ecn}\n" for a in arrivals)
-    options = {"rate-bps": RATE_BPS, "limit": LIMIT, "seed": seed}
-    rows = pass_through(Path("dualpi2"), lines, options)
+    limit = {"unit": "bytes", "value": LIMIT}
+    own = {"name": "dualpi2", "seed": seed}
+    rows = pass_through("", {"rate_bps": RATE_BPS, "limit": limit, "discipline": own}, lines)
     return [Fate(number, ns, bool(left), bool(mark)) for number, ns, left, mark, _ in rows]
 
 

@@ -41,7 +41,8 @@ MADE = {"common/shared.h", "shared.h", "records.h", "table.md", "dist/container.
 FOREIGN = {
     "arch/um/drivers/nashbed_kern.c", "bpf_tracing.h", "dpdk-devbind.py", "include/drm/drm.h",
     "gentle.c", "mem.c", "module/procfs.c", "mycc.c", "net/bpf/test_run.c", "net/ipv4/proc.c",
-    "net/ipv4/tcp_bbr.c", "net/ipv4/tcp_cubic.c", "net/ipv4/tcp_prague.c", "net/ipv4/tcp_rate.c",
+    "net/socket.c", "net/ipv4/tcp_bbr.c", "net/ipv4/tcp_cubic.c", "net/ipv4/tcp_prague.c",
+    "net/ipv4/tcp_rate.c",
     "asm/syscall.h", "pna.p4", "process.c", "queueing.h", "random.c",
     "rte_swx_pipeline_internal.h", "signal.c", "skas/process.c", "src/iperf_api.h",
     "bf_pipe_mgr_mirror_buffer.c", "bf_pm_intf.c", "pipe_mgr_mirror_buffer.c",
@@ -49,7 +50,7 @@ FOREIGN = {
     "tm_api_queue.c", "tm_api_read.c", "tm_api_sch.c", "tm_queue.c", "tm_sch.c",
     "fs/aio.c", "io_uring.c", "kernel/process.c", "sch_blackhole.c", "syscalls_64.c",
     "net/tcp.h", "tcp_bbr.c", "tcp_cubic.c", "tcp_mine.c", "tcp_prague.c", "tcp_rate.c",
-    "time-internal.h", "time.c", "um_arch.c", "util.c", "vmlinux.h",
+    "time-internal.h", "time.c", "um_arch.c", "um_vdso.c", "util.c", "vma.c", "vmlinux.h",
 }  # fmt: skip
 """Files of the kernel, DPDK, p4c, iperf3 and the Tofino driver; and a user's own."""
 

@@ -149,8 +149,11 @@ def arrivals_of(load: Load, seed: int) -> Iterator[Arrival]:
 
 
 def _through(path: Path, arrivals: list[Arrival], load: Load, seed: int) -> list[Fate]:
-    """What becomes of packets in a process of its own."""
+    """What becomes of packets in a process of its own, by a discipline or in four queues."""
     lines = "".join(f"{a.ns} {a.flow} {a.bytes} {a.ecn}\n" for a in arrivals)
-    options = {"rate-bps": RATE_BPS, "limit": load.limit.bytes, "seed": seed}
-    rows = pass_through(path, lines, options)
+    own = {"name": path.stem, "file": str(path), "seed": seed}
+    is_memory = about_object(path).what == "memory"
+    asked = {"queues": {"queues": [{}] * 4, "memory": own}} if is_memory else {"discipline": own}
+    limit = {"unit": "bytes", "value": load.limit.bytes}
+    rows = pass_through(path.stem, {"rate_bps": RATE_BPS, "limit": limit, **asked}, lines)
     return [Fate(packet, ns, bool(departed), bool(mark)) for packet, ns, departed, mark, _ in rows]

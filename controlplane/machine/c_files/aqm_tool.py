@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from ...contract.errors import ConfigError, HostError
-from ...contract.limit import Limit
 from ...contract.messages.message import Message, read_message
+from ...contract.model import JsonObject
 from ..paths import AQM_TOOL, built
 from ..process import command
 
@@ -48,37 +48,25 @@ class DisciplineAbout(Message):
     parameters: tuple[ParameterAbout, ...]
 
 
-def describe(file: Path | None = None) -> tuple[DisciplineAbout, ...]:
-    """The disciplines that the data plane has, or the one in a shared object.
-
-    Args:
-        file: The shared object of a user's own; None: ours.
+@cache
+def about_object(path: Path) -> DisciplineAbout:
+    """What a compiled discipline says of itself; the object's place has its digest in it.
 
     Raises:
         ConfigError: It is no discipline; the loader's words.
         HostError: nashbed-aqm is not built, or fails.
     """
-    said = run(["describe", *([] if file is None else [str(file)])])
-    return tuple(
-        read_message(DisciplineAbout, line, f"{NAME}: describe", HostError)
-        for line in said.splitlines()
-    )
+    said = run(path.stem, "describe", str(path))
+    return read_message(DisciplineAbout, said, f"{NAME}: describe", HostError)
 
 
-@cache
-def about_object(path: Path) -> DisciplineAbout:
-    """What a compiled discipline says of itself; the object's place has its digest in it."""
-    (about,) = describe(path)
-    return about
-
-
-def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """Send packets through a discipline, or through four queues with a policy of memory.
+def pass_through(who: str, lane: JsonObject, packets: str) -> list[tuple[int, ...]]:
+    """Send packets through a lane.
 
     Args:
-        file: Its shared object.
+        who: Whose discipline it has, for messages.
+        lane: As a data plane is told it.
         packets: A line for each: time in ns, flow, bytes, ECN codepoint.
-        options: `rate-bps`, `limit` (bytes) and `seed`.
 
     Returns:
         For each that came out, in that order: its number, when (ns), whether it departed, whether
@@ -87,50 +75,53 @@ def pass_through(file: Path, packets: str, options: Mapping[str, int]) -> list[t
     Raises:
         ConfigError: It is refused, crashes, or does not return.
     """
-    given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    said, sent = run(["pass", *given, str(file)], packets), packets.count("\n")
+    said, sent = run(who, "pass", json.dumps(lane), packets), packets.count("\n")
     try:
         rows = [tuple(map(int, line.split())) for line in said.splitlines()]
         if any(len(row) != FATE_COLUMNS or row[0] >= sent for row in rows):
             raise ValueError("no such packet")
     except ValueError as error:
-        raise _broken(file) from error
+        raise _broken(who) from error
     return rows
 
 
-def check(name: str, parameters: Mapping[str, float], rate_bps: int, limit: Limit) -> None:
-    """Ask whether one of our disciplines takes its parameters, in machine units, on a line.
+@cache
+def check(who: str, lane: str) -> None:
+    """Ask whether a lane can be.
+
+    Args:
+        who: Where it is from, for messages.
+        lane: As a data plane is told it, in JSON.
 
     Raises:
-        ConfigError: It does not; why.
+        ConfigError: It cannot; why.
         HostError: nashbed-aqm is not built, or fails.
     """
-    packets = limit.unit == "packets"
-    size = ["--limit-packets", str(limit.value)] if packets else ["--limit", str(limit.in_bytes)]
-    sets = [word for key, value in parameters.items() for word in ("--set", f"{key}={value}")]
-    run(["check", "--rate-bps", str(rate_bps), *size, *sets, name])
+    run(who, "check", lane)
 
 
-def run(args: Sequence[str], text: str = "") -> str:
+def run(who: str, what: str, argument: str, text: str = "") -> str:
     """Run nashbed-aqm to its end; returns what it wrote.
 
     Args:
-        args: Its arguments; the last one is the user's file where there is one.
+        who: Whose discipline it tries, for messages.
+        what: Its command.
+        argument: The command's argument.
         text: Its standard input.
 
     Raises:
         ConfigError: The user's discipline is refused, crashes, or does not return.
         HostError: nashbed-aqm is not built, or fails.
     """
-    who = Path(args[-1]).stem
+    args = [str(built(AQM_TOOL)), what, argument]
     try:
-        done = command.attempt([str(built(AQM_TOOL)), *args], text=text, timeout_s=TIMEOUT_S)
+        done = command.attempt(args, text=text, timeout_s=TIMEOUT_S)
     except command.CommandTimeoutError as error:
         raise ConfigError(
             f"{who}: does not end within {TIMEOUT_S:g} s; an endless loop?"
         ) from error
     except UnicodeDecodeError as error:
-        raise _broken(Path(args[-1])) from error
+        raise _broken(who) from error
     if done.code < 0:
         raise ConfigError(f"{who}: crashes by {signal.Signals(-done.code).name}")
     if done.code != 0:
@@ -138,7 +129,7 @@ def run(args: Sequence[str], text: str = "") -> str:
     return done.out
 
 
-def _broken(file: Path) -> ConfigError:
+def _broken(who: str) -> ConfigError:
     return ConfigError(
-        f"{file.stem}: what comes out are no packets; does it write outside its own state?"
+        f"{who}: what comes out are no packets; does it write outside its own state?"
     )

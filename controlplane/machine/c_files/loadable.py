@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, TypeVar
 
 from ...contract.c_files import CFile
-from ...contract.disciplines import Choice, Discipline, Value, machine_parameter
+from ...contract.disciplines import Choice, Value, machine_parameter
 from ...contract.errors import ConfigError, NashbedError
-from ...contract.limit import Limit
 from ...contract.plan import Plan
 from ...contract.queues import Memory
 from ...contract.target import Lane
 from ...contract.units import Duration, Quantity, Share, Size
-from .aqm_tool import DisciplineAbout, ParameterAbout, about_object, check, describe
+from .aqm_tool import DisciplineAbout, ParameterAbout, about_object, check
 from .objects import shared_object
 
 Asked = TypeVar("Asked", bound=Choice)
 NOUNS = {"discipline": "a discipline", "memory": "a policy of memory"}
+NOT_CHECKED = ("schedule", "dscp", "dscp_default")
+"""What a lane is told that does not matter to its disciplines; a trace is not written yet."""
 QUANTITIES: dict[str, type[Quantity]] = {"time": Duration, "bytes": Size, "probability": Share}
 """Kind of a parameter -> what is written for it."""
 
@@ -69,44 +70,12 @@ def require_disciplines(plan: Plan, own: Sequence[CFile], where: str) -> None:
     """
     for program in {trial.setting.label: trial.setting for trial in plan.trials}.values():
         try:
-            loadable_bottleneck(program, own)
-            _require_parameters(program)
+            told = loadable_bottleneck(program, own).told()
         except NashbedError as error:
             raise type(error)(f"{where}: discipline: {error.message}") from error
-
-
-def _require_parameters(program: Lane) -> None:
-    """Our own disciplines' parameters at the line that they are to be at."""
-    asked = [(program.discipline, program.limit)]
-    for queue in program.queues.queues if program.queues is not None else ():
-        own = queue.limit_bytes
-        asked.append((queue.discipline, Limit(unit="bytes", value=own) if own else program.limit))
-    for discipline, limit in asked:
-        if discipline is not None and not (discipline.file or discipline.is_droptail):
-            check_ours(discipline, program.rate_bps, limit)
-
-
-@cache
-def check_ours(discipline: Discipline, rate_bps: int, limit: Limit) -> None:
-    """Refuse one of our disciplines whose parameters a data plane would not take at this line.
-
-    Raises:
-        ConfigError: A parameter is out of range, or some do not go together at this line.
-        HostError: nashbed-aqm is not built, or fails.
-    """
-    about = next(each for each in _ours() if each.name == discipline.name)
-    known = {each.name: each for each in about.parameters}
-    given: dict[str, float] = {}
-    for key, value in dict[str, Any](discipline.parameters).items():
-        name = key.removesuffix("_ns").removesuffix("_bytes")
-        _check_range(f"{about.name}: {name}", known[name], value)
-        given[name] = float(value)
-    check(discipline.name, given, rate_bps, limit)
-
-
-@cache
-def _ours() -> tuple[DisciplineAbout, ...]:
-    return describe()
+        lane = json.dumps({key: told[key] for key in told if key not in NOT_CHECKED})
+        if '"discipline"' in lane:
+            check(where, lane)
 
 
 def _own_or_ours(asked: Asked | None, own: Sequence[CFile]) -> Asked | None:

@@ -103,10 +103,20 @@ def kernel_command(settings: GuestSettings) -> list[str]:
     """
     scratch = settings.scratch
     variables = [f"NASHBED_SEED={settings.seed}", f"TMPDIR={MEMORY_FOLDER}", f"HOME={scratch}"]
-    variables += ["NASHBED_PINNED=1"] if settings.pinned else []
+    for_programs = ["NASHBED_PINNED=1"] if settings.pinned else []
     pinned = [] if settings.core is None else ["taskset", "-c", str(settings.core)]
     return [
-        *("env", *variables, "prlimit", "--core=0", "choom", "-n", str(KILLED_FIRST), "--"),
+        *(
+            "env",
+            *variables,
+            *for_programs,
+            "prlimit",
+            "--core=0",
+            "choom",
+            "-n",
+            str(KILLED_FIRST),
+            "--",
+        ),
         *(*pinned, *LOADER, str(settings.kernel.binary)),
         f"mem={settings.memory_bytes // 2**20}M",
         *("time-travel=inf-cpu", f"time-travel-start={START_TIME_NS}"),
@@ -114,6 +124,7 @@ def kernel_command(settings: GuestSettings) -> list[str]:
         *("quiet", "con=null", "con0=null,fd:2", f"uml_dir={scratch}"),
         f"init={built(GUEST_INIT)}",
         f"nashbed={built(VIRTUAL_LIBRARY)}:{settings.config}",
+        *for_programs,  # the kernel hands on to its first process what it does not know
     ]
 
 

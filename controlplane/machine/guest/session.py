@@ -247,7 +247,12 @@ class GuestSession(Session):
         return self.sysctls if side == "snd" else self._host_sysctls()
 
     def _host_sysctls(self) -> dict[str, str]:
-        return host_sysctls(self._request.window_bytes, self._request.hosts)
+        hosts, processor = self._request.hosts, self._request.hosts.cpu
+        sysctls = host_sysctls(self._request.window_bytes, hosts)
+        if processor is not None:
+            sysctls["nashbed.datagram_ns"] = str(processor.per_datagram.ns)
+            sysctls["nashbed.kilobyte_ns"] = str(processor.per_kilobyte.ns)
+        return sysctls
 
     @property
     def clock(self) -> Clock:

@@ -7,13 +7,7 @@ from collections import Counter
 
 from ...contract.errors import HostError
 from ...contract.model import JsonObject
-from ...contract.shared import (
-    RECEIVERS_NETWORK,
-    SENDERS_NETWORK,
-    lane_network,
-    receiver_address,
-    sender_address,
-)
+from ...contract.shared import receiver_address, sender_address
 from ..process import command
 from ..process.clock import poll
 from .counters import FILES
@@ -128,14 +122,15 @@ def _address(here: HostSide, there: HostSide, layout: Layout) -> None:
     own, other = sender_address, receiver_address
     if here.side == "rcv":
         own, other = other, own
-    network = RECEIVERS_NETWORK if here.side == "snd" else SENDERS_NETWORK
-    lanes = layout.lanes_of(here.loop)
-    places = [(lane, group) for lane in lanes for group in range(layout.groups)]
+    places = [
+        (lane, group) for lane in layout.lanes_of(here.loop) for group in range(layout.groups)
+    ]
     mac = hardware_address(there)
     lines = [f"addr add {own(*place)}/32 dev {here.interface}" for place in places]
-    # A NIC takes longer frames than TCP is to send.
+    # A NIC takes longer frames than TCP is to send. A socket that names no address has its group's.
     lines += [
-        f"route add {lane_network(network, lane)} dev {here.interface} mtu {MTU}" for lane in lanes
+        f"route add {other(*place)} dev {here.interface} src {own(*place)} mtu {MTU}"
+        for place in places
     ]
     lines += [
         f"neigh replace {other(*place)} lladdr {mac} nud permanent dev {here.interface}"

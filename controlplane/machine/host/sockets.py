@@ -6,10 +6,13 @@ ANY = "0.0.0.0"  # noqa: S104 - nothing is bound here
 """A socket that takes what comes to any address."""
 IPV4_BYTES = 4
 HEADING = "local_address"
+IN_USE = {"01", "02", "07", "0A"}
+"""States of sockets that a process holds: established, SYN sent, UDP's only one, listening; the
+others are left of an attempt that has ended."""
 
 
 def local_ends(text: str) -> list[tuple[str, int]]:
-    """Local address and port of each socket.
+    """Local address and port of each socket in use.
 
     Args:
         text: The files; they have addresses in words as a little-endian machine stores them, in
@@ -17,10 +20,10 @@ def local_ends(text: str) -> list[tuple[str, int]]:
     """
     ends = []
     for line in text.splitlines():
-        address, _, port = line.split()[1].partition(":")
-        if address == HEADING:
-            continue
-        ends.append((_address(bytes.fromhex(address)), int(port, 16)))
+        _, local, _, state, *_ = line.split()
+        address, _, port = local.partition(":")
+        if address != HEADING and state in IN_USE:
+            ends.append((_address(bytes.fromhex(address)), int(port, 16)))
     return ends
 
 

@@ -32,6 +32,9 @@ RECORD = "kernel.json"
 RECIPE = (
     "edits.py",
     "kernel.config",
+    "nashbed_clock.h",
+    "nashbed_cpu.c",
+    "nashbed_cpu.h",
     "nashbed_flows.c",
     "nashbed_flows.h",
     "nashbed_kern.c",

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
+from ...config.programs import SHIPPED
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
-from ...contract.program import FlowProgram
+from ...contract.program import FlowProgram, filled
 from ...contract.scenario import Scenario
 from ...store.checksums import file_digest
 from . import command
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 """Where they are looked for, whatever the user's own PATH is."""
+INSTALLED: Final[Mapping[str, str]] = {
+    "key": str(SHIPPED / "key.pem"),
+    "certificate": str(SHIPPED / "certificate.pem"),
+    "python": sys.executable,
+    "programs": str(SHIPPED),
+}
+"""Places that are the same in every trial, and what is there."""
 LOADED = re.compile(r"^\s+(?:\S+ => )?(/\S+) \(0x", re.MULTILINE)
 """A library in what ldd prints; the kernel's own, which is no file, has no path."""
 ELF = b"\x7fELF"
@@ -44,11 +54,10 @@ def require_programs(scenario: Scenario, where: str) -> None:
         raise ConfigError(f"{where}: telemetry.postcards: write all, which programs need")
     problems = []
     for strategy, program in _programs(scenario):
-        for word in (program.server[0], program.client[0]):
-            try:
-                which(word)
-            except PrerequisiteError as error:
-                problems.append(f"{where}: strategies: {strategy}: {error.message}")
+        try:
+            version_of(program)
+        except PrerequisiteError as error:
+            problems.append(f"{where}: strategies: {strategy}: {error.message}")
     if problems:
         raise PrerequisiteError("\n".join(dict.fromkeys(problems)))
 
@@ -61,7 +70,7 @@ def strategy_programs(scenario: Scenario) -> dict[str, str]:
 
 def versions(scenario: Scenario) -> dict[str, str]:
     """What each strategy that is a program says of its version; empty text: nothing."""
-    return {strategy: _version(program) for strategy, program in _programs(scenario)}
+    return {strategy: version_of(program) for strategy, program in _programs(scenario)}
 
 
 def _programs(scenario: Scenario) -> Iterator[tuple[str, FlowProgram]]:
@@ -72,7 +81,7 @@ def _programs(scenario: Scenario) -> Iterator[tuple[str, FlowProgram]]:
 
 def _files_of(program: FlowProgram) -> Iterator[Path]:
     """The programs of both commands, files that they name, and the libraries that they load."""
-    for first, *rest in (program.server, program.client):
+    for first, *rest in (filled(words, INSTALLED) for words in (program.server, program.client)):
         path = which(first)
         yield path
         yield from (Path(word) for word in rest if word.startswith("/") and Path(word).is_file())
@@ -88,13 +97,21 @@ def _loaded_by(program: Path) -> list[str]:
         return []
 
 
-def _version(program: FlowProgram) -> str:
+def version_of(program: FlowProgram) -> str:
+    """What a program says of its version; empty: nothing.
+
+    Raises:
+        PrerequisiteError: It cannot run here: a command is missing, or cannot say its version.
+    """
+    for first in (program.server[0], program.client[0]):
+        which(*filled((first,), INSTALLED))
     if not program.version:
         return ""
+    first, *rest = filled(program.version, INSTALLED)
     try:
-        said = command.run([str(which(program.version[0])), *program.version[1:]]).out
-    except HostError:
-        return ""
+        said = command.run([str(which(first)), *rest]).out
+    except HostError as error:
+        raise PrerequisiteError(error.message) from error
     return " ".join(said.split("\n", 1)[0].split())
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "options.h"
@@ -26,43 +27,33 @@ const char sim_usage[] =
 	"Example: one BBRv3 flow against nine of CUBIC\n"
 	"  nashbed-cc-sim --rate-bps 100000000 --buffer-bytes 1000000 build/hosts/cc/bbr3.so cubic:9\n";
 
-enum {
-	RATE = 256,
-	RTT,
-	BUFFER,
-	DURATION,
-	WARMUP,
-	SEED,
-	LOSS,
-	SAMPLE,
-	MARK,
-	HELP,
+static const struct {
+	const char *name;
+	size_t offset; /* in struct sim_options */
+	u64 usual;
+} numbers[] = {
+#define NUMBER(name, member, usual)                                                                \
+	{                                                                                          \
+		name, offsetof(struct sim_options, member), usual                                  \
+	}
+	NUMBER("rate-bps", path.rate_bps, 50000000),
+	NUMBER("rtt-ns", path.rtt_ns, 40000000),
+	NUMBER("buffer-bytes", path.buffer_bytes, 500000),
+	NUMBER("duration-ns", duration_ns, 30000000000),
+	NUMBER("warmup-ns", warmup_ns, 5000000000),
+	NUMBER("seed", seed, 1),
+	NUMBER("loss-ppm", path.loss_ppm, 0),
+	NUMBER("sample-ns", sample_ns, 0),
+	NUMBER("mark-bytes", path.mark_bytes, 0),
 };
 
-static const struct option options_table[] = {
-	{"rate-bps", required_argument, NULL, RATE},
-	{"rtt-ns", required_argument, NULL, RTT},
-	{"buffer-bytes", required_argument, NULL, BUFFER},
-	{"duration-ns", required_argument, NULL, DURATION},
-	{"warmup-ns", required_argument, NULL, WARMUP},
-	{"seed", required_argument, NULL, SEED},
-	{"loss-ppm", required_argument, NULL, LOSS},
-	{"sample-ns", required_argument, NULL, SAMPLE},
-	{"mark-bytes", required_argument, NULL, MARK},
-	{"help", no_argument, NULL, HELP},
-	{NULL, 0, NULL, 0},
-};
+#define COUNT ((int)(sizeof(numbers) / sizeof(numbers[0])))
+#define FIRST 256 /* no character's */
 
 static u64 *
-number_of(struct sim_options *options, int option)
+number_at(struct sim_options *options, int index)
 {
-	u64 *const numbers[] = {&options->path.rate_bps,     &options->path.rtt_ns,
-				&options->path.buffer_bytes, &options->duration_ns,
-				&options->warmup_ns,	     &options->seed,
-				&options->path.loss_ppm,     &options->sample_ns,
-				&options->path.mark_bytes};
-
-	return numbers[option - RATE];
+	return (u64 *)((char *)options + numbers[index].offset);
 }
 
 static int
@@ -99,25 +90,25 @@ check(const struct sim_options *options, struct failure *failure)
 int
 sim_options_read(struct sim_options *options, int count, char **arguments, struct failure *failure)
 {
+	struct option table[COUNT + 2] = {[COUNT] = {"help", no_argument, NULL, FIRST + COUNT}};
 	int option;
 
-	*options = (struct sim_options){
-		.path = {.rate_bps = 50000000, .rtt_ns = 40000000, .buffer_bytes = 500000},
-		.duration_ns = 30000000000,
-		.warmup_ns = 5000000000,
-		.seed = 1};
+	*options = (struct sim_options){0};
+	for (int i = 0; i < COUNT; i++) {
+		table[i] = (struct option){numbers[i].name, required_argument, NULL, FIRST + i};
+		*number_at(options, i) = numbers[i].usual;
+	}
 	opterr = 0;
-	while ((option = getopt_long(count, arguments, "", options_table, NULL)) != -1) {
-		if (option == HELP) {
-			options->wants_help = true;
+	while ((option = getopt_long(count, arguments, "", table, NULL)) != -1) {
+		options->wants_help = option == FIRST + COUNT;
+		if (options->wants_help)
 			return 0;
-		}
-		if (option < RATE)
+		if (option < FIRST)
 			return failure_set(failure, EXIT_STATUS_CONFIG,
 					   "unknown argument %.64s (see nashbed-cc-sim --help)",
 					   arguments[optind - 1]);
-		if (read_number(options_table[option - RATE].name, optarg,
-				number_of(options, option), failure) < 0)
+		if (read_number(table[option - FIRST].name, optarg,
+				number_at(options, option - FIRST), failure) < 0)
 			return -1;
 	}
 	options->kinds = arguments + optind;

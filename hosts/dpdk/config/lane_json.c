@@ -85,7 +85,7 @@ check_discipline(const struct json_place *place, struct aqm_setup *setup,
 				    NULL :
 				    setup->ops->check(setup->config, line);
 
-	return wrong == NULL ? 0 : json_place_error(place, "discipline: %s", wrong);
+	return wrong == NULL ? 0 : json_place_error(place, "%s: %s", setup->ops->name, wrong);
 }
 
 static int

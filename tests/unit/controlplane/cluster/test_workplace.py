@@ -152,6 +152,21 @@ def test_the_workers_session_has_the_cca(
         worker.place.close()
 
 
+def test_a_worker_whose_programs_are_others_is_refused(
+    make_virtual_run: MakeVirtualRun, tmp_path: Path
+) -> None:
+    described = tmp_path / "mine.yaml"
+    described.write_text(
+        "{title: Mine, transport: udp, sender: client, server: [/bin/cat], client: [/bin/cat]}\n"
+    )
+    bundle = bundle_of(make_virtual_run("bbr]", f"{{program: {described}}}]"))
+    assert "cat" in bundle.programs
+    Place(bundle, tmp_path / "same").place.close()
+    other = bundle.model_copy(update={"programs": bundle.programs | {"cat": "0" * 64}})
+    with pytest.raises(HostError, match="its cat differ from the client's"):
+        Place(other, tmp_path / "other")
+
+
 @pytest.mark.slow
 def test_each_thread_has_a_session_and_none_comes_after_the_end(
     make_virtual_run: MakeVirtualRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

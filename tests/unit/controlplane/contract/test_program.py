@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.process.flow_programs import require_programs, which
 from nashbed.controlplane.plan.attempt import Attempt, make_attempt
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, plan_of
 
 FILE = """\
@@ -63,6 +64,8 @@ def test_every_shipped_program_is_found_and_read() -> None:
          "programs send for a fixed time"),
         ("base_rtt: 10ms}", "base_rtt: 10ms, size: 1MB}", "programs send bulk data"),
         ("start_jitter: 50ms", "start: iperf3", "is that of our own generator"),
+        ("start_jitter: 50ms", "hosts: {cpu: {per_datagram: 2s}}", "2s is out of range"),
+        ("start_jitter: 50ms", "telemetry: {capture: true}", "is read as the kernel's TCP"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_is_refused(folder: Path, old: str, new: str, said: str) -> None:
@@ -99,8 +102,24 @@ def test_a_server_that_sends_has_one_flow_in_a_process(folder: Path) -> None:
         scenario_in(folder)
 
 
-def test_places_are_filled_in() -> None:
-    assert filled(("a", "-p{port}", "{cc}/{cc}"), {"port": "7", "cc": "x"}) == ["a", "-p7", "x/x"]
+def test_where_lanes_share_hosts_trials_are_run_one_at_a_time(
+    folder: Path, testbed: Testbed
+) -> None:
+    assert plan_of(parse_scenario(SCENARIO, "s.yaml").model, testbed).lanes == 2
+    assert plan_of(scenario_in(folder), testbed).lanes == 1
+    guests = dpdk_capabilities(testbed.dataplane).model_copy(update={"isolated": True})
+    assert plan_of(scenario_in(folder), testbed, guests).lanes > 1
+
+
+def test_qlog_is_that_of_one_flow(folder: Path) -> None:
+    (folder / "mine.yaml").write_text(FILE.replace("{cc}", "{cc} {flows}") + "qlog: '*.sqlog'\n")
+    with pytest.raises(ConfigError, match="qlog: is that of one flow"):
+        scenario_in(folder)
+
+
+def test_places_with_a_value_are_filled_in() -> None:
+    values = {"port": "7", "cc": "x"}
+    assert filled(("a", "-p{port}{log}", "{cc}/{cc}"), values) == ["a", "-p7{log}", "x/x"]
 
 
 def attempt_of(folder: Path, testbed: Testbed, file: str = FILE) -> Attempt:
@@ -136,6 +155,13 @@ def test_what_this_machine_lacks_is_said_by_name(folder: Path) -> None:
     assert which("cat").name == "cat"
 
 
+def test_a_program_that_cannot_say_its_version_cannot_run(folder: Path) -> None:
+    said = "version: ['{python}', -c, 'import no_such_stack']\n"
+    (folder / "mine.yaml").write_text(FILE + said)
+    with pytest.raises(PrerequisiteError, match="No module named 'no_such_stack'"):
+        require_programs(scenario_in(folder), "s.yaml")
+
+
 def test_bins_are_refused(folder: Path) -> None:
     scenario = scenario_in(folder, NAMED + "telemetry: {postcards: {bins: 10ms}}\n")
     with pytest.raises(ConfigError, match="postcards: write all"):
@@ -144,3 +170,16 @@ def test_bins_are_refused(folder: Path) -> None:
 
 def test_without_programs_nothing_is_asked() -> None:
     require_programs(parse_scenario(SCENARIO, "s.yaml").model, "s.yaml")
+
+
+def test_processor_time_has_a_price_in_virtual_time_alone(folder: Path, testbed: Testbed) -> None:
+    scenario = scenario_in(folder, f"{NAMED}hosts: {{cpu: {{per_datagram: 5us}}}}\n")
+    can = dpdk_capabilities(testbed.dataplane)
+    plan_of(scenario, testbed, can.model_copy(update={"virtual_time": True}))
+    with pytest.raises(ConfigError, match=r"hosts\.cpu: .* in virtual time alone; remove it"):
+        plan_of(scenario, testbed, can)
+
+
+def test_processor_time_is_that_of_programs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"hosts\.cpu: is that of programs"):
+        scenario_in(tmp_path, f"{SCENARIO}hosts: {{cpu: {{per_datagram: 5us}}}}\n")

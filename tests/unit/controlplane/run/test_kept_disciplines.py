@@ -165,4 +165,4 @@ def test_parameters_that_a_data_plane_refuses_are_refused_before(
     text = SCENARIO.replace("buffer: 2bdp", f"buffer: 60kB, discipline: {discipline}")
     with pytest.raises(ConfigError) as caught:
         plan_run(parse_scenario(text, "s.yaml"), virtual_bed(), expect)
-    assert caught.value.message.startswith(f"s.yaml: discipline: {problem}")
+    assert caught.value.message.startswith(f"s.yaml: bottleneck: {problem}")

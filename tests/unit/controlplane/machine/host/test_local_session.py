@@ -74,12 +74,14 @@ def test_a_lane_has_its_addresses_and_routes_at_its_loops_interface(
         "addr add 10.64.2.1/32 dev nbs0",
         f"neigh replace 10.65.0.1 {mac} nbs0", f"neigh replace 10.65.1.1 {mac} nbs2",
         f"neigh replace 10.65.2.1 {mac} nbs0",
-        "route add 10.65.0.0/24 dev nbs0 mtu 1500", "route add 10.65.1.0/24 dev nbs2 mtu 1500",
-        "route add 10.65.2.0/24 dev nbs0 mtu 1500",
+        "route add 10.65.0.1 dev nbs0 src 10.64.0.1 mtu 1500",
+        "route add 10.65.1.1 dev nbs2 src 10.64.1.1 mtu 1500",
+        "route add 10.65.2.1 dev nbs0 src 10.64.2.1 mtu 1500",
     ]  # fmt: skip
     assert sorted(line for line in written["nbab12-rcv"] if line.startswith("route")) == [
-        "route add 10.64.0.0/24 dev nbr0 mtu 1500", "route add 10.64.1.0/24 dev nbr2 mtu 1500",
-        "route add 10.64.2.0/24 dev nbr0 mtu 1500",
+        "route add 10.64.0.1 dev nbr0 src 10.65.0.1 mtu 1500",
+        "route add 10.64.1.1 dev nbr2 src 10.65.1.1 mtu 1500",
+        "route add 10.64.2.1 dev nbr0 src 10.65.2.1 mtu 1500",
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Processes and commands: events, failures with their last words, and the end by handle."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,8 +18,8 @@ from nashbed.controlplane.machine.host.runs import (
 )
 from nashbed.controlplane.machine.process import command
 from nashbed.controlplane.machine.process.clock import poll
-from nashbed.controlplane.machine.process.managed import Process, dying_with
-from nashbed.controlplane.machine.process.table import executable, start_time
+from nashbed.controlplane.machine.process.managed import Process, ProgramOfOthers, dying_with
+from nashbed.controlplane.machine.process.table import ChildProcess, executable, start_time
 
 
 def python(script: str, name: str = "child", state: StateFile | None = None) -> Process:
@@ -146,6 +147,28 @@ def test_what_a_child_leaves_of_its_own_kind_is_found_by_its_session(tmp_path: P
     assert child.model_copy(update={"executables": ("/bin/true",)}).descendants() == []
     child.end_descendants()
     poll(lambda: None if child.descendants() else True, 10.0, AssertionError)
+
+
+def test_what_a_program_of_others_starts_ends_with_it_whatever_it_is(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    script = ["/bin/sh", "-c", "sleep 3600 & echo something broke >&2; exit 7"]
+    state = StateFile(own_state("abcd", tmp_path), tmp_path)
+    program = ProgramOfOthers("program", script, output, state)
+    poll(lambda: True if program.poll() is not None else None, 60.0, AssertionError)
+    child = ChildProcess(pid=program.pid, start=0, executables=())
+    assert len(child.descendants()) == 1
+    assert (program.poll(), program.last_words) == (7, ("something broke",))
+    program.stop()
+    poll(lambda: None if child.descendants() else True, 10.0, AssertionError)
+
+
+def test_a_program_of_others_that_a_dead_run_started_is_ended(tmp_path: Path) -> None:
+    state = StateFile(own_state("abcd", tmp_path), tmp_path)
+    program = ProgramOfOthers("program", ["sleep", "3600"], tmp_path / "output", state)
+    (child,) = state.state.processes
+    child.end()
+    assert program.wait_exit(60) == -signal.SIGKILL
+    program.stop()
 
 
 def test_our_own_run_is_alive_and_a_reused_pid_is_not(tmp_path: Path) -> None:
