@@ -62,9 +62,8 @@ def rows_text(
         sections: Whether there is a section for each value of the first column, told once.
     """
     table = new_table(title, *(rows[0] if rows else ()))
-    for _, alike in groupby(
-        map(list, map(dict.values, rows)), lambda row: row[0] if sections else ""
-    ):
+    cells = [list(row.values()) for row in rows]
+    for _, alike in groupby(cells, lambda row: row[0] if sections else ""):
         table.add_section()
         for i, (first, *others) in enumerate(alike):
             table.add_row("" if sections and i else first, *others)

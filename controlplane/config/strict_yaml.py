@@ -276,7 +276,7 @@ def shown(path: KeyPath) -> str:
     """A path as a person reads it: `flows[0].name`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        text += f"[{part}]" if isinstance(part, int) else f".{_cut(part)}"
     return text.lstrip(".")
 
 

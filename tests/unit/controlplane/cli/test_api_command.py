@@ -1,5 +1,7 @@
 """Options made of the API's functions: types, defaults, help, and what is called with them."""
 
+from __future__ import annotations
+
 import inspect
 import re
 from pathlib import Path
