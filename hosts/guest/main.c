@@ -44,8 +44,7 @@ prepare(struct channel *channel, struct failure *failure)
 				   "starts this program",
 				   strerror(errno));
 	/* Programs of others see no devices of the host, and so not how many cores it has. */
-	if (getenv("NASHBED_PINNED") != NULL &&
-	    mount("none", "/sys", "tmpfs", MS_RDONLY, NULL) < 0)
+	if (getenv("NASHBED_PINNED") != NULL && mount("none", "/sys", "tmpfs", MS_RDONLY, NULL) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "/sys: %s", strerror(errno));
 	if (channel_open(channel, failure) < 0 || hosts_make(failure) < 0)
 		return -1;

@@ -21,23 +21,22 @@
 
 static unsigned int datagram_ns, kilobyte_ns;
 
-static struct ctl_table settings[] = {
-	{
-		.procname = "datagram_ns",
-		.data = &datagram_ns,
-		.maxlen = sizeof(datagram_ns),
-		.mode = 0644,
-		.proc_handler = proc_douintvec,
-	},
-	{
-		.procname = "kilobyte_ns",
-		.data = &kilobyte_ns,
-		.maxlen = sizeof(kilobyte_ns),
-		.mode = 0644,
-		.proc_handler = proc_douintvec,
-	},
+static struct ctl_table settings[] = {{
+					      .procname = "datagram_ns",
+					      .data = &datagram_ns,
+					      .maxlen = sizeof(datagram_ns),
+					      .mode = 0644,
+					      .proc_handler = proc_douintvec,
+				      },
+				      {
+					      .procname = "kilobyte_ns",
+					      .data = &kilobyte_ns,
+					      .maxlen = sizeof(kilobyte_ns),
+					      .mode = 0644,
+					      .proc_handler = proc_douintvec,
+				      },
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) /* an end that later ones take for an entry */
-	{}
+				      {}
 #endif
 };
 
