@@ -101,9 +101,10 @@ def test_a_lie_is_found_and_named(
 ) -> None:
     monkeypatch.setenv("FAKE_DATAPLANE", "other_flags")
     (trial,) = verified(finished, tmp_path / "again").trials
-    flags = Difference("table", "postcards", 0x10, 0x18, row=100, column="tcp_flags")
+    place = "flow 2 at 0.199500000 s"
+    flags = Difference("table", "postcards", 0x10, 0x18, row=100, column="tcp_flags", place=place)
     assert trial.differences == (flags,)
-    assert str(flags) == "table postcards, row 100, tcp_flags: 16 recorded, 24 repeated"
+    assert str(flags) == f"table postcards, row 100 ({place}), tcp_flags: 16 recorded, 24 repeated"
 
 
 @pytest.mark.slow
@@ -224,8 +225,10 @@ def test_the_command(finished: RunDirectory, monkeypatch: Monkey, capsys: Captur
     assert (answer["ok"], trial["equal"]) == (False, False)
     assert trial["differences"][0]["column"] == "tcp_flags"
     assert cli(["verify", run_dir, "--trial", TRIAL]) == 20
-    assert f"{TRIAL}: differs\n  table postcards, row 100, tcp_flags: 16 recorded, 24 repeated" in (
-        capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        f"{TRIAL}: differs\n  table postcards, row 100 (flow 2 at 0.199500000 s), tcp_flags: "
+        in said
     )
 
 
