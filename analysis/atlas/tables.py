@@ -153,7 +153,6 @@ def map_json(
     """What was asked, of which model, by which version, and the measured settings on the map.
 
     Args:
-        placed: The settings that are drawn on it.
         made: When, by which versions, and how long it took.
     """
     document = MapDocument(**vars(asked_for(computed)), settings=tuple(placed), made=dict(made))

@@ -153,7 +153,6 @@ def summarise_timestamps(
     """Read a whole capture.
 
     Args:
-        path: The file.
         form: A trailer's name, `file`, or None: find it out.
         fcs_bytes: Length of a new FCS behind the trailer; None: find it out.
         list_up_to: How many packets are listed one by one.

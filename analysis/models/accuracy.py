@@ -39,7 +39,6 @@ class MeasuredGame:
     Attributes:
         name: The setting, in words or by its label.
         buffer_bdp: Its buffer in BDP, as it was asked for.
-        flows: Flows N.
         cubic: CUBIC flows of every mix in which no flow gains by switching; at least one.
         question: BBR flows -> what models are asked about that mix.
     """
@@ -126,7 +125,6 @@ def accuracy_by_buffer(
 
     Args:
         models: Which models; none: all.
-        show: Is told how many questions are answered.
 
     Returns:
         Nothing at all if nothing was measured.
@@ -285,7 +283,6 @@ def model_errors(
     Args:
         games: Settings with their measured equilibria.
         models: Which models; none: all.
-        show: Is told how far it is.
     """
     buffers = accuracy_by_buffer(mixes, models, show)
     found = accuracy_of_games(games, models, show)
@@ -300,9 +297,7 @@ def accuracy_of_games(
     """Where each model expects measured settings to settle.
 
     Args:
-        games: Settings with their measured equilibria.
         models: Which models; none: all.
-        show: Is told how many settings are done.
     """
     chosen = tuple(models) or tuple(MODELS.values())
     found = []

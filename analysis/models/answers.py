@@ -281,7 +281,6 @@ def errors_against(
     Args:
         path: A run directory, or a CSV file with the columns of fabric_mixes.csv.
         names: Which models; none: all.
-        show: Is told how far it is.
 
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.

@@ -154,7 +154,6 @@ def settle_plan(
     Args:
         planned: Label of a setting -> the setting, and its planned mixes.
         budget_s: No mix is begun after so many seconds.
-        show: Is told of each setting.
 
     Returns:
         What was found, in the order of the sweep, and how many settings the model speaks of.
@@ -226,7 +225,6 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
 
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
-        state: The mix, of CUBIC and BBR flows.
     """
     return by_kind(
         question_of(scenario, setting, state),

@@ -88,7 +88,6 @@ class FakeBfRt:
     """The server.
 
     Args:
-        chip: Which chip it is.
         program: Text of the loaded program's bf-rt.json; None: nothing is loaded.
         p4_name: Name that the program is loaded under.
         device: Number of its only device.

@@ -53,7 +53,6 @@ class Step:
     """A command that a person types.
 
     Attributes:
-        command: It.
         user: Who types it.
         limit_s: It is stopped after this time.
         counts: "tests" or "trials".

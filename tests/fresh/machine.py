@@ -46,7 +46,6 @@ class Ended:
 
     Attributes:
         code: Its exit code; None: it was stopped at its time limit.
-        seconds: How long it took.
         processor_s: The processor time of all its processes.
     """
 
@@ -60,7 +59,6 @@ class Machine:
     """A root that commands can be run in.
 
     Attributes:
-        name: Its host name.
         folder: Holds the root and the mark that says who made it.
         cache: A folder of downloaded .deb files that is kept; None: they are the root's own.
     """

@@ -328,9 +328,6 @@ class RoundTrips(Owned):
         """What caused an acknowledgement, with the end of its first SACK block.
 
         Args:
-            connection: Whose it is.
-            number: What it acknowledges.
-            arrival: When it arrived.
             block: The end of its first SACK block.
             waits: Whether the receiver reads at intervals.
         """
@@ -582,13 +579,7 @@ class TrafficManager(Owned):
         """Packets as one: whether they were taken, and their metadata.
 
         Args:
-            lane: Whose they are.
             first_packet: Number of the first; the others follow.
-            sizes: Bytes of each.
-            now_ns: When they arrive.
-            flow: Whose they are.
-            ecn: Their ECN codepoint.
-            queue: Which of the lane's queues they are for.
         """
         n = len(sizes)
         out = (EXPORTED * n)()

@@ -22,7 +22,6 @@ class Bound(Packet):
     """A packet for one of several queues.
 
     Attributes:
-        queue: Which.
         own: Bytes in it when it arrived, as the limit counts.
         began_ns: When its first bit left.
     """

@@ -76,7 +76,6 @@ class DebianKernel:
 
     Attributes:
         image: What QEMU boots.
-        modules: Folder with its modules.
     """
 
     image: Path
@@ -233,14 +232,10 @@ class MachineError(AssertionError):
 class Machine:
     """A running machine; to be used as a context.
 
-    Attributes:
-        kind: What its tests call it.
-
     Args:
         nics: Kinds of its NICs, as QEMU calls them: both ends of the senders' cable, the data
             plane's first, then both ends of the receivers'.
         folder: For its sockets and console.
-        more: More arguments of QEMU.
         kernel_line: More words of its kernel's command line.
     """
 

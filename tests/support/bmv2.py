@@ -78,11 +78,7 @@ class SwitchProcess:
 
 @dataclass
 class SwitchBed:
-    """The namespace of one simple_switch: a SwitchHost for the adapter.
-
-    Attributes:
-        scratch: Its files.
-    """
+    """The namespace of one simple_switch: a SwitchHost for the adapter."""
 
     scratch: Path
     namespace: str = field(default_factory=lambda: f"nbt{secrets.token_hex(2)}-sw")

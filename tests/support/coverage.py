@@ -28,7 +28,6 @@ class Function:
 
     Attributes:
         name: Its name, with its class.
-        line: Its first line.
         entered: Whether it was ever run.
     """
 
@@ -92,11 +91,7 @@ def _c_file(file: dict[str, Any]) -> SourceFile:
 
 
 def listed(title: str, files: Sequence[SourceFile]) -> Iterator[str]:
-    """The lines of the list.
-
-    Args:
-        title: What the files are.
-    """
+    """The lines of the list."""
     lines = sum(len(file.run) + len(file.missed) for file in files)
     run = sum(len(file.run) for file in files)
     functions = [function for file in files for function in file.functions]

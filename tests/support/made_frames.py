@@ -118,7 +118,6 @@ def make(
         options: IPv4's options, whole words.
         extensions: Kinds of IPv6's extension headers.
         tos: ToS byte or traffic class.
-        seq: TCP's sequence number.
         turned: Of the way back.
     """
     sport, dport = 10000 + flow.number, 5001

@@ -18,7 +18,6 @@ class Module:
 
     Attributes:
         name: Its full name.
-        path: Its file.
     """
 
     name: str

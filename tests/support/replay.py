@@ -78,7 +78,6 @@ class Replayed:
         postcards: Shape (n,), dtype records.POSTCARD, as written.
         departures: The pcap's bytes.
         summary: replay.json.
-        folder: Where it all is.
     """
 
     postcards: NDArray[Any]

@@ -44,7 +44,6 @@ class Board:
     """The design and what is connected to it.
 
     Attributes:
-        dut: The design.
         edges: Times of the core's clock edges since its reset, ps.
     """
 
