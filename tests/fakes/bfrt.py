@@ -66,16 +66,12 @@ def not_found(message: str) -> RefusedError:
 
 @dataclass
 class Stored:
-    """An entry."""
-
     action: str = ""
     data: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Done:
-    """A change that was accepted."""
-
     verb: str
     table: str
     key: dict[str, Any]

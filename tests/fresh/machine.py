@@ -254,7 +254,6 @@ def copy_of(base: Machine, machine: Machine) -> None:
 
 
 def add_user(machine: Machine, user: str, log: Path, show: Show) -> None:
-    """An ordinary user with a home."""
     machine.must_run(f"useradd --create-home {user}", log, show, 60)
 
 
@@ -290,7 +289,6 @@ def put_files(files: Sequence[Path], machine: Machine, user: str) -> None:
 
 
 def head(repository: Path) -> str:
-    """The last commit."""
     return _output("git", "-C", str(repository), "rev-parse", "HEAD").strip()
 
 

@@ -134,7 +134,6 @@ class Outcome:
 
     @classmethod
     def load(cls, path: Path) -> Outcome:
-        """Read one that was kept."""
         return cls(**json.loads(path.read_text()))
 
 

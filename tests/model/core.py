@@ -142,8 +142,6 @@ class EventHeap(Owned):
 
 @dataclass(frozen=True)
 class Delayed:
-    """What came out of the delay line."""
-
     packet: int
     due_ns: int
     path: int
@@ -173,7 +171,6 @@ class Impaired:
     seeds: tuple[int, int, int] = (1, 2, 3)
 
     def told(self) -> JsonObject:
-        """As a data plane is told it."""
         keys = ("at_ns", "delay_ns", "loss_ppb", "retry_ppb")
         odds = ("p_ppb", "r_ppb", "loss_bad_ppb", "loss_good_ppb")
         jitter, reorder, gilbert = self.seeds
@@ -222,7 +219,6 @@ class DelayLine(Owned):
         return put(self.handle, path, handle(packet), arrival_ns, less_ns) == 0
 
     def get(self, now_ns: int) -> Delayed | None:
-        """The next packet due."""
         out, stale = made("struct delayed *"), made("bool *")
         if not CORE.call("delay_line_get", self.handle, now_ns, out, stale):
             return None
@@ -333,7 +329,6 @@ class Queued:
 
     @classmethod
     def exported(cls, packet: Any) -> Queued:
-        """From a struct queue_packet."""
         return cls(
             number(packet.handle),
             packet.lane,
@@ -377,7 +372,6 @@ class Queue:
     seed: int = 0
 
     def told(self) -> JsonObject:
-        """As a data plane is told it."""
         told: JsonObject = {"weight": self.weight, "limit_bytes": self.limit}
         if self.discipline is not None:
             told["discipline"] = named(self.discipline, self.seed, self.params)
@@ -545,7 +539,6 @@ class TrafficManager(Owned):
         return Queued.exported(out) if left else None
 
     def describe(self, lane: int) -> str:
-        """A lane's configuration in words."""
         text = made("char[2048]")
         CORE.call("traffic_manager_describe", self.handle, lane, text, len(text))
         return str(FFI_OF_CORE.string(text).decode())
@@ -605,7 +598,6 @@ class Bins:
         return int(CORE.call("bins_add", self._bins, decoded, self._emit, FFI_OF_CORE.NULL))
 
     def finish(self) -> int:
-        """After the last postcard."""
         return int(CORE.call("bins_finish", self._bins, self._emit, FFI_OF_CORE.NULL))
 
     def records(self) -> NDArray[Any]:

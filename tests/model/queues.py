@@ -156,7 +156,6 @@ class Shared:
             self.free += 8 * chosen.size * 10**9
 
     def leave_until(self, now_ns: float) -> None:
-        """All that leaves until then."""
         while self.sent is not None and self.free // self.rate_bps <= now_ns:
             sent, self.sent = self.sent, None
             sent.left_ns = self.free // self.rate_bps

@@ -32,7 +32,6 @@ def assert_same(
 
 
 def describe(outcome: NDArray[Any]) -> str:
-    """One packet's fate."""
     fate = "dropped" if outcome["dropped"] else "marked" if outcome["marked"] else "sent"
     return f"{fate} (decided {outcome['decided_ns']}, left {outcome['departure_ns']})"
 

@@ -324,7 +324,6 @@ class Machine:
                 time.sleep(0.05)
 
     def console(self) -> str:
-        """The last that it said."""
         return (self._folder / "console").read_text(errors="replace")[-4000:]
 
     def call(self, function: str, timeout_s: float = 120, /, **arguments: Any) -> Any:

@@ -91,7 +91,6 @@ def _c_file(file: dict[str, Any]) -> SourceFile:
 
 
 def listed(title: str, files: Sequence[SourceFile]) -> Iterator[str]:
-    """The lines of the list."""
     lines = sum(len(file.run) + len(file.missed) for file in files)
     run = sum(len(file.run) for file in files)
     functions = [function for file in files for function in file.functions]
@@ -163,7 +162,6 @@ def report_c(folder: Path) -> list[SourceFile]:
 
 
 def main(folder: Path) -> None:
-    """Make all of it; the sums go to standard output."""
     python = list(listed("Python", report_python(folder)))
     c = list(listed("C", report_c(folder)))
     (folder / "unentered.txt").write_text("\n".join([*python, "", *c]) + "\n")

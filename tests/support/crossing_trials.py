@@ -89,18 +89,15 @@ class Truth:
         return np.array([each])
 
     def state(self, k: int) -> State:
-        """The mix of k BBR flows."""
         return ((self.flows - k, k),)
 
     def table(self, samples: dict[State, NDArray[np.float64]]) -> PayoffTable:
-        """A payoff table of the game."""
         names, share = ("cubic", "bbr"), 1 / self.flows
         return PayoffTable(names, ("main",), (self.flows,), samples, share)
 
 
 @cache
 def truths() -> tuple[Truth, ...]:
-    """Every published setting."""
     return tuple(_truth(panel) for _, panel in sorted(read_mixes(PUBLISHED_MIXES).items()))
 
 

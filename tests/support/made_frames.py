@@ -35,7 +35,6 @@ class Flow:
 
     @property
     def addresses(self) -> tuple[str, str]:
-        """Source and destination."""
         if self.version == IPV4:
             return "192.0.2.1", "198.51.100.1"
         return "2001:db8::1", "2001:db8:ffff::2"

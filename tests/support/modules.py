@@ -25,7 +25,6 @@ class Module:
 
     @property
     def tree(self) -> ast.Module:
-        """What is in it."""
         return parsed(self.path)
 
     @property

@@ -87,7 +87,6 @@ class Replayed:
 
 
 def need_dataplane() -> None:
-    """Skip, with the reason, where the data plane is not built."""
     if not BINARY.exists():
         pytest.skip(f"{BINARY} is not built: run `make build`")
 

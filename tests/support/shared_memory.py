@@ -33,7 +33,6 @@ def dynamic(alpha: float) -> Threshold:
 
 
 def sharing(total: int, used: int) -> float:
-    """Complete sharing."""
     return float("inf")
 
 

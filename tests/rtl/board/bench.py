@@ -151,5 +151,4 @@ class Board:
         )
 
     async def counter(self, port: int, name: str) -> int:
-        """A port's counter."""
         return await self.read("REG_PORTS", port * REG["PORT_STRIDE"] + REG[name])
