@@ -112,8 +112,6 @@ class AxisAnswer(ContractModel):
         quantity: Its quantity, as on the command line.
         column: Its column in tables.
         low: Its smallest value.
-        high: Its largest.
-        steps: How many values.
         spacing: Whether these, or their logarithms, are evenly spaced.
     """
 
@@ -129,11 +127,8 @@ class PlaneAnswer(ContractModel):
     """What a map is over, in JSON, in base units.
 
     Attributes:
-        x: The axis to the right.
-        y: The axis upwards.
         fixed: Column of a table -> value of a quantity that is fixed; `duration_s` and
             `window_bytes` (null: no limit) among them.
-        start: How the flows start.
     """
 
     x: AxisAnswer

@@ -25,10 +25,6 @@ class KnownSetting(ContractModel):
     Attributes:
         source: Paper, or the run's name.
         published: Whether it is a paper's rather than our own.
-        rate_bps: Rate in bit/s.
-        base_rtt_s: Base RTT of all flows in seconds.
-        buffer_bdp: Buffer in BDP.
-        flows: Flows N.
         duration_s: How long they competed, in seconds.
         start: How they started, as `starts_label` has it.
         share: Part of the flows that runs BBR at the equilibrium; of several the middle.

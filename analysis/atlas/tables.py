@@ -97,11 +97,8 @@ class AskedFor(PlaneAnswer, _AskedModels):
     """What was asked and what came of it.
 
     Attributes:
-        points: Points of the map.
         questions: Questions that the model was asked for all of them.
         refused: Points at which it refused.
-        uncertain: Points that are not certain.
-        uncertain_from: What counts as such.
     """
 
     points: int
@@ -124,11 +121,7 @@ class MapDocument(AskedFor, JsonAnswer):
 
 
 class _Made(JsonAnswer):
-    """The beginning of what `nashbed atlas` answers.
-
-    Attributes:
-        ok: True.
-    """
+    """The beginning of what `nashbed atlas` answers."""
 
     ok: bool = True
 

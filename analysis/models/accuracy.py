@@ -58,7 +58,6 @@ class Accuracy(ContractModel):
     """The error of one model over some mixes, in parts of the throughput of all flows.
 
     Attributes:
-        model: Name of the model.
         answered: Mixes that it answered.
         refused: Mixes that it refused.
         median_abs: Median of |predicted - measured| BBR share; null if all were refused.
@@ -101,8 +100,6 @@ class BufferAccuracy(ContractModel):
 
     Attributes:
         buffer_bdp: The buffer in BDP; null: all buffers together.
-        mixes: Measured mixes.
-        models: The error of each model.
         band: That of Mishra's two bounds taken as a band; null: one was not asked, or refused all.
     """
 
@@ -202,7 +199,6 @@ class _HowFarOff(ContractModel):
     """The beginning of a predicted equilibrium's JSON.
 
     Attributes:
-        model: Name of the model.
         off_cubic: CUBIC flows between its equilibrium and the nearest measured one; null: it has
             none.
     """
@@ -241,7 +237,6 @@ class EquilibriumAccuracy(ContractModel):
     """How far a model's equilibria are from measured ones, in CUBIC flows.
 
     Attributes:
-        model: Name of the model.
         answered: Settings for which it has an equilibrium.
         refused: Settings for which it has none.
         median_abs: Median of the differences; null if it has none.

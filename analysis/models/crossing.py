@@ -35,7 +35,6 @@ class CrossingAnswer(ContractModel):
     """A predicted crossing in JSON, in numbers of flows.
 
     Attributes:
-        flows: Flows N.
         bbr: Those of the second CCA, whatever its name; null if refused.
         cubic: The others.
         bbr_range: The least and the most over the seeds; null if refused.

@@ -70,8 +70,6 @@ class ModelAbout(ContractModel):
     """What a model is, in JSON.
 
     Attributes:
-        name: Short name, as on the command line.
-        title: What a table says.
         source: Paper and equations.
         validity: Where it is valid, in words.
     """

@@ -45,7 +45,6 @@ class MixSettling(ContractModel):
         bbr_share_settled: Its share once settled.
         transient: Whether the mix is measured before it has settled.
         settled_after_s: Length of a trial that it needs; null: longer than was simulated.
-        simulated_s: How long was simulated.
     """
 
     flows: dict[str, int]
@@ -61,7 +60,6 @@ class SettlingAnswer(ContractModel):
     """Whether a setting's trials are long enough, in JSON.
 
     Attributes:
-        setting: Label of the setting.
         transient: Whether a mix is measured before it has settled, and it matters.
         settled_after_s: Length of a trial that all of the mixes need; null: longer than was
             simulated.

@@ -80,9 +80,7 @@ class PyramidRecord(ContractModel):
     """pyramid.json: what a pyramid was made of, and its levels.
 
     Attributes:
-        format: Version of the layout.
         source: What tells the postcards from others; see `source_of`.
-        flows: Number of flows F.
         postcards: Number of packets.
         first_ns: When the first one arrived.
         last_ns: When the last one left.
