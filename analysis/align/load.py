@@ -77,9 +77,6 @@ def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
 def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
     """Read what end hosts tell of a trial, and nothing of its queue: no postcard is read.
 
-    Args:
-        scenario: The run's scenario.
-
     Raises:
         RunError: A table is damaged.
     """

@@ -63,7 +63,6 @@ def who_always_sends(scenario: Scenario, group: IntArray) -> NDArray[np.bool_] |
     """Which flows always have data to send to the queue, shape (F,); None: all of them.
 
     Args:
-        scenario: The run's scenario.
         group: Flow group of each flow, shape (F,).
     """
     limited = np.array([_is_limited(each) for each in scenario.flows], bool)
@@ -79,7 +78,6 @@ def whose_data_returns(scenario: Scenario, group: IntArray) -> NDArray[np.bool_]
     """Which flows' data takes the way of the others' acknowledgements, shape (F,); None: no flow's.
 
     Args:
-        scenario: The run's scenario.
         group: Flow group of each flow, shape (F,).
     """
     reverse = np.array([each.reverse for each in scenario.flows], bool)

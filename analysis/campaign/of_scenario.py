@@ -78,9 +78,6 @@ def expected_search(
     The made-up games have an equilibrium near the model's, or at a random place where no model
     speaks of them, noise, and utilities that fall as more flows run the same strategy; real ones
     are as kind or less so. It is an estimate.
-
-    Args:
-        at_once: Trials side by side.
     """
     campaign = quick_campaign(scenario, settings, at_once)
     plays = [_play(deepcopy(campaign), seed) for seed in range(PLAYS)]

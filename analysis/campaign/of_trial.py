@@ -15,7 +15,6 @@ def payoffs_of_trial(folder: Path, scenario: Scenario) -> Payoffs:
     """Utilities of the flows of a sealed trial.
 
     Args:
-        folder: The trial's directory.
         scenario: The run's scenario; says what a flow wants.
 
     Returns:

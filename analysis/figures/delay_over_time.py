@@ -37,12 +37,7 @@ class CaptureRtt(ContractModel):
     """The RTT of a flow in a capture.
 
     Attributes:
-        capture: The file.
-        port: The sender's port.
-        samples: How many RTTs it has.
-        min_ms: The smallest.
         median_ms: Half of them are larger.
-        max_ms: The largest.
         passed_over: One line on the capture's packets that were not looked at; null: all were.
     """
 

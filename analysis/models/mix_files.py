@@ -51,8 +51,6 @@ class PanelKey:
 
     Attributes:
         rate_mbps: Rate in Mbit/s.
-        buffer_bdp: Buffer in bandwidth-delay products.
-        flows: Number of flows N.
     """
 
     rate_mbps: float
@@ -87,12 +85,10 @@ class MixRow:
     """One row: a measured mix.
 
     Attributes:
-        key: Its setting.
         second: Flows k of the second CCA.
         cubic_mbps: Aggregate Mbit/s of the CUBIC flows.
         second_mbps: Aggregate Mbit/s of the others.
         invalid: The total is above 1.05 of the rate: flows did not overlap.
-        duration_s: Length of the trial.
         cca: The second CCA.
         source: Where the numbers are from; empty: the file as a whole.
         setting: Label of the setting in its source, for what the key does not say, as who starts
@@ -163,7 +159,6 @@ def parsed_rows(
     """Every row of a CSV file.
 
     Args:
-        path: The file.
         columns: Columns that it must have.
         remedy: What to do where it is another file.
         parse: Makes a row of its cells by column; raises ValueError where it cannot.

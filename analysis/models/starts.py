@@ -81,7 +81,6 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
         cubic: Streams of the one process.
         bbr: Streams of the other one.
         base_rtt_s: Base RTT in seconds.
-        buffer_bdp: The buffer in bandwidth-delay products.
     """
     a_stream_s = base_rtt_s * (1 + min(buffer_bdp / 2, BUSY_CONNECT_RTTS))
     later_s = a_stream_s * abs(cubic - bbr) if cubic and bbr else 0.0

@@ -164,8 +164,6 @@ def compare_runs(
     flows of each CCA. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not (None: the
             one that is alike). Needs `setting`.
@@ -209,7 +207,6 @@ class PairedRuns:
     """Two runs, and which of their settings are held against each other.
 
     Attributes:
-        runs: Both.
         settings: A setting of the first run, and the one of the second.
         setting: The one setting of the first run that was asked for; None: all.
         against: The setting of the second run that was asked for, alike or not; None: the alike.
@@ -255,9 +252,6 @@ def paired_runs(first: Path, second: Path, setting: str | None, against: str | N
     """Read two runs, and find which of their settings are alike.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against (None: the one that is alike).
             Needs `setting`.
 
@@ -359,11 +353,7 @@ def _compared(both: PairedRuns, cells: tuple[Cell, Cell], mix: str) -> Iterator[
 
 
 def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
-    """Summarise shares by setting and strategy, in their order.
-
-    Args:
-        shares: Shares at any number of mixes and settings.
-    """
+    """Summarise shares by setting and strategy, in their order."""
     grouped: dict[tuple[str, str, str], list[ShareComparison]] = {}
     for share in shares:
         grouped.setdefault((share.setting, share.against, share.strategy), []).append(share)
@@ -392,8 +382,6 @@ def compare_shares(
     """The shares at one mix: of every strategy but the first, for they add up to the whole.
 
     Args:
-        cells: The mix in both runs.
-        mix: The mix in words.
         strategies: The strategies that both runs have, in the order of the first run.
 
     Returns:

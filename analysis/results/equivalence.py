@@ -65,10 +65,7 @@ def equivalence_of_runs(
     """Test whether the shares of two runs differ by less than a margin, at every mix of both.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         margin: The largest difference of a share that does not matter, 0 to 1.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not; needs `setting`.
 
     Raises:

@@ -194,7 +194,6 @@ class AllRunning:
     """Watches the cores from when all lanes run until the first one does no more.
 
     Attributes:
-        lanes: How many there are.
         before: The cores when all were running.
         after: The cores when all were still running.
     """

@@ -42,7 +42,6 @@ class Calibration:
     """What is to be calibrated.
 
     Attributes:
-        out: Where the certificate goes.
         work: Where the log and raw measurements go.
         make_load: Makes the load generator once the session is open.
         capacities: What capacity is looked for; None: it is not measured.

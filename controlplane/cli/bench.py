@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -40,6 +41,8 @@ Folder = Annotated[
 Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured seconds, each time.")]
 Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
 
+FIGURES = re.compile(r"\n {5,}|\n {4}(?=\})")
+"""Ends of lines within a figure, which has one line in a file."""
 CLUSTER_DISK_BYTES = 2 * 10**9
 """What the largest run of `bench cluster` writes, and more; it is removed afterwards."""
 
@@ -223,7 +226,8 @@ def every_part(
         for part in all_parts.measure_parts(words, run):
             measured, kept = measured.with_parts([part]), kept.with_parts([part])
             if out is not None:
-                _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
+                text = json.dumps(kept.model_dump(mode="json"), indent=1)
+                _write(out, FIGURES.sub(" ", text) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
     return Answer(measured, text, EXIT_OK if measured.ok else EXIT_ACCEPTANCE)

@@ -175,7 +175,6 @@ class RecordField:
     """A whole number in a record.
 
     Attributes:
-        name: Its name.
         signed: Whether it is signed (two's complement).
         bits: Its width, whole bytes.
         count: How many of them stand side by side.

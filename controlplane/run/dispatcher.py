@@ -189,7 +189,6 @@ class JobBook:
 
         Args:
             where: As `Running.where`.
-            step: Where it stands.
         """
         with self.lock:
             if job.id not in self.running:

@@ -23,7 +23,6 @@ def execute(
     """Run all jobs of a run; returns every sealed record.
 
     Args:
-        run: What to do.
         on_progress: Called with the state of the run, again and again.
         executor: Where; None: on this machine.
 
@@ -40,7 +39,6 @@ def progress_of(run: ActiveRun, executor: Executor | None = None) -> Generator[S
     Closing the generator stops the run.
 
     Args:
-        run: What to do.
         executor: Where; None: on this machine.
 
     Raises:

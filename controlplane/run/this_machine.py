@@ -35,10 +35,6 @@ class LaneWorkers:
 
     A lane's lab is opened in its thread, which lives as long: processes end with the thread that
     started them.
-
-    Args:
-        book: The jobs.
-        execute: Runs one job.
     """
 
     def __init__(self, book: JobBook, lanes: SharedLanes, execute: Execute) -> None:

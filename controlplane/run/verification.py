@@ -45,7 +45,6 @@ class TrialChoice:
     Attributes:
         trials: These, by id; empty: trials are drawn.
         count: How many are drawn; None: all are run again.
-        seed: Seed of the draw.
     """
 
     trials: tuple[str, ...] = ()
@@ -137,7 +136,6 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     Args:
         path: The finished run.
         folder: Where the trials are run again.
-        keep: Whether the repetitions are kept there.
 
     Raises:
         ConfigError: The run or a trial cannot be repeated; the reason.
@@ -188,7 +186,6 @@ class Repetition:
     """Sealed trials to run again, each as the attempt that it was: it has the same seed then.
 
     Args:
-        plan: The run's plan.
         chosen: Records of the trials to run again.
         sealed: Folder of the run's trials.
         repeated: Folder of their repetitions.

@@ -57,7 +57,6 @@ class Nashbed:
     """The command line with a results folder of its own.
 
     Attributes:
-        folder: Where all its files are.
         alone: Whether nothing else needs the machine. Else real runs shield no core, and their
             packet loop sleeps until the next event.
         within: What the command line is started through.

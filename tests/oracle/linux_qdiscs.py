@@ -93,7 +93,6 @@ class Result:
 
     Attributes:
         outcomes: Shape (n,), dtype OUTCOME, in the order of the arrivals.
-        draws: Random numbers drawn.
     """
 
     outcomes: NDArray[Any]

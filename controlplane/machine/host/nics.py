@@ -250,7 +250,6 @@ def inside(namespace: str, args: Sequence[str]) -> list[str]:
 
     Args:
         namespace: Its name; empty: that of this process.
-        args: The command.
     """
     return ["ip", "netns", "exec", namespace, *args] if namespace else list(args)
 

@@ -111,7 +111,6 @@ class EditedSource:
 
     Attributes:
         tree: Its tree, edited and configured; what a guest needs nothing of is not in it.
-        package: Where it comes from.
         digest: SHA-256 of the recipe.
     """
 

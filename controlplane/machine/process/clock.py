@@ -52,7 +52,6 @@ def poll(
         timeout_s: How long to try, in seconds.
         failure: Makes the exception that is raised at the deadline.
         interval_s: Pause between calls, in seconds.
-        clock: The clock that all of this goes by.
     """
     deadline_ns = clock.now_ns() + int(timeout_s * 1e9)
     while True:

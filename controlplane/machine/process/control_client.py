@@ -57,7 +57,6 @@ class ControlClient:
     """A connection to the data plane's control socket. Safe between threads.
 
     Args:
-        path: The socket.
         patience: How long answers are waited for; None: 20 s.
         peer: Who answers, for the errors.
     """

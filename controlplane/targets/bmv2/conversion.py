@@ -49,7 +49,6 @@ def pace_of(rate_bps: int, overhead_bytes: int = 0) -> PacketRate:
 
     Args:
         rate_bps: What is asked for, in bit/s.
-        overhead_bytes: Bytes counted for each packet besides the frame.
 
     Raises:
         ConfigError: simple_switch cannot do it.

@@ -149,7 +149,6 @@ def _compile(tree: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Build what is asked for; the exit code."""
     try:
         guest = build(sys.argv[1] if len(sys.argv) > 1 else RELEASE, print)
     except (NashbedError, subprocess.CalledProcessError) as error:
