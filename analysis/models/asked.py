@@ -36,7 +36,7 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
     if (problem := problem_of_queue(setting)) is not None:
         return problem
     if not setting.is_plain:
-        return "its link changes in mid-trial, or has a policer or a shaper, and models know none"
+        return "its link changes in mid-trial, or it has a token bucket, and models know none"
     if len(scenario.mixed) < len(scenario.flows) or any(group.ends for group in scenario.flows):
         return "it has flows that end, or that are no part of the mix"
     if len(set(setting.base_rtt_ns)) > 1:

@@ -317,8 +317,8 @@ class Run:
         """One of `tables`, or what is made of the run when it is asked for.
 
         Args:
-            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`,
-                `published`.
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `equilibria`,
+                `gates`, `bounds`, `published`.
 
         Raises:
             RunError: There is no such table, or the run has none of it.
@@ -329,8 +329,8 @@ class Run:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
-            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates`, `bounds` or
-                `published`.
+            name: `mixes`, `harm`, `changes`, `completions`, `media`, `equilibria`, `gates`,
+                `bounds` or `published`.
             brief: Only the columns that a terminal shows after a run.
 
         Raises:

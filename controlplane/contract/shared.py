@@ -17,10 +17,8 @@ _shared = json.loads(FILE.read_bytes())
 FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
 """The per-flow registers by the names that answers and tables have, in their order."""
 DROP_REASONS: Final[tuple[str, ...]] = tuple(_shared["drop_reasons"])
-"""Why a packet was dropped, by number (`enum drop_reason` in hosts/dpdk/core/aqm.h): the limit of
-the queue, or of the memory that queues share; the discipline's decision; room for another queue's
-packet; the limit of one of several queues; the threshold that the memory's policy gives it; a
-policer."""
+"""Why a packet was dropped, by number (`enum drop_reason` in hosts/dpdk/core/aqm.h);
+analysis/metrics/losses.py says it in words."""
 CONTROL_PORT: Final = 5201
 """Port of the control connections of iperf3 processes: iperf3's own."""
 FIRST_CONTROL_SENDER_PORT: Final = 9000

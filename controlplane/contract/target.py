@@ -47,7 +47,7 @@ class Lane(Admission, ChangingLine):
     @property
     def is_plain(self) -> bool:
         """Whether it has a line of one rate, and nothing in front of its queue."""
-        return not self.is_scheduled and self.policer is None and self.shaper is None
+        return not self.is_scheduled and not self.has_bucket
 
     @property
     def departures(self) -> Departures | ShapedDepartures | None:

@@ -146,7 +146,7 @@ class Attempt:
     def can_mark(self) -> bool:
         """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
         lane = self.trial.setting
-        several = not lane.is_droptail or lane.policer is not None
+        several = not lane.is_droptail or lane.drops_before_queue
         return several or any(flow.ecn for flow in self.flows)
 
     @property

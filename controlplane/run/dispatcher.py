@@ -73,7 +73,7 @@ class TrialWorkers(Protocol):
         """End what is still running, and wait for it."""
 
 
-class TrialPlace(Protocol):
+class Executor(Protocol):
     """Where the trials of a run are carried out: this machine, or others; the run is the same."""
 
     def opened(self, run: ActiveRun, book: JobBook) -> AbstractContextManager[TrialWorkers]:

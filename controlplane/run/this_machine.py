@@ -120,7 +120,7 @@ class ThisMachine:
 
     @contextmanager
     def opened(self, run: ActiveRun, book: JobBook) -> Iterator[LaneWorkers]:
-        """See `TrialPlace`."""
+        """See `Executor`."""
         bed = run.testbed.model
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
             run.write_manifest(with_lab(run.manifest, labs.first.facts()))

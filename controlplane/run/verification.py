@@ -26,7 +26,7 @@ from ..store.comparison import (
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
-from .dispatcher import TrialPlace
+from .dispatcher import Executor
 from .manifest import new_manifest
 from .named_files import keep_files, load_kept
 from .progress import Snapshot
@@ -108,16 +108,16 @@ class Verification:
         at_once = work.total if work.keep else plan.lanes
         return plan.estimated_disk_bytes * at_once // max(1, plan.expected_trials)
 
-    def progress(self, place: TrialPlace | None = None) -> Generator[Snapshot]:
+    def progress(self, executor: Executor | None = None) -> Generator[Snapshot]:
         """Run the trials again, compare each, and say where that stands, again and again.
 
         Args:
-            place: Where; None: on this machine.
+            executor: Where; None: on this machine.
 
         Raises:
             NashbedError: What ended it early.
         """
-        snapshots = progress_of(self.run, place)
+        snapshots = progress_of(self.run, executor)
         for number, snapshot in enumerate(snapshots):
             if number == 0:  # the target is up, so that the manifest is complete
                 self.environment = environment_differences(self.manifest, self.run.manifest)
