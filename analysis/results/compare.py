@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
-from ..measures import Cell, RunMeasures, measure_run
+from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text
@@ -154,7 +153,10 @@ class RunComparison(JsonAnswer):
 
 
 def compare_runs(
-    first: Path, second: Path, setting: str | None = None, against: str | None = None
+    first: RunMeasures,
+    second: RunMeasures,
+    setting: str | None = None,
+    against: str | None = None,
 ) -> RunComparison:
     """Compare what two runs measured at like settings and mixes, by Welch's test.
 
@@ -169,26 +171,24 @@ def compare_runs(
             one that is alike). Needs `setting`.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting, nothing is in
-            both, or what is in both has neither repetitions nor mixed flows.
+        RunError: There is no such setting, nothing is in both, or what is in both has neither
+            repetitions nor mixed flows.
     """
     both = paired_runs(first, second, setting, against)
     pairs = both.mixes()
-    names = str(first), str(second)
     if not pairs:
-        raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
+        raise RunError(f"{both.names} have no setting and mix in common")
     if not any(all(cell.trials for cell in cells) for cells, _ in pairs):
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has a valid trial in both; the report of each says "
+            f"{both.names}: no mix has a valid trial in both; the report of each says "
             "which gate refused"
         )
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
     shares = tuple(s for p in pairs for s in compare_shares(*p, both.strategies))
     if not known and not shares:
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference "
-            "cannot be distinguished from chance; set `trials: 2` or more in the scenario and run "
-            "again"
+            f"{both.names}: no mix has two valid trials in both, so a difference cannot be "
+            "distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
     compared = [each for cells, mix in known for each in _compared(both, cells, mix)]
     return RunComparison(
@@ -216,6 +216,11 @@ class PairedRuns:
     settings: tuple[tuple[Setting, Setting], ...]
     setting: str | None
     against: str | None
+
+    @property
+    def names(self) -> str:
+        """Their directories."""
+        return " and ".join(str(each.run.path) for each in self.runs)
 
     @property
     def strategies(self) -> list[str]:
@@ -248,17 +253,19 @@ class PairedRuns:
         return () if self.against is not None else tuple(_unlike(self.runs, self.settings))
 
 
-def paired_runs(first: Path, second: Path, setting: str | None, against: str | None) -> PairedRuns:
-    """Read two runs, and find which of their settings are alike.
+def paired_runs(
+    first: RunMeasures, second: RunMeasures, setting: str | None, against: str | None
+) -> PairedRuns:
+    """Which settings of two runs are alike.
 
     Args:
         against: The setting of the second run to hold it against (None: the one that is alike).
             Needs `setting`.
 
     Raises:
-        RunError: A directory is not a readable run, or there is no such setting.
+        RunError: There is no such setting.
     """
-    runs = measure_run(first), measure_run(second)
+    runs = first, second
     if against is not None and setting is None:
         raise RunError(
             "against: say also which setting of the first run is compared with it (setting)"

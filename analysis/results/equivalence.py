@@ -1,7 +1,6 @@
 """Whether two runs measure the same: equivalence of shares within a margin, mix by mix."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.store.errors import RunError
@@ -56,8 +55,8 @@ class EquivalenceAnswer(JsonAnswer):
 
 
 def equivalence_of_runs(
-    first: Path,
-    second: Path,
+    first: RunMeasures,
+    second: RunMeasures,
     margin: float,
     setting: str | None = None,
     against: str | None = None,
@@ -69,15 +68,15 @@ def equivalence_of_runs(
         against: The setting of the second run to hold it against, alike or not; needs `setting`.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting, or no mix of several
-            strategies has two valid trials in both.
+        RunError: There is no such setting, or no mix of several strategies has two valid trials in
+            both.
     """
     both = paired_runs(first, second, setting, against)
     pairs = both.mixes()
     cells = [cell for pair in pairs for cell in _cells(both, *pair, margin)]
     if all(cell.p_equivalent is None for cell in cells):
         raise RunError(
-            f"{first} and {second}: no mix of several strategies has two valid trials in both and "
+            f"{both.names}: no mix of several strategies has two valid trials in both and "
             "a share that varies, so nothing says what chance does; set `trials: 10` or so in the "
             "scenario and run again"
         )

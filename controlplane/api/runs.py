@@ -466,10 +466,6 @@ class Run:
 RunLike = Run | str | Path
 
 
-def _folder(run: RunLike) -> Path:
-    return run.path if isinstance(run, Run) else Path(run)
-
-
 def measures_of(run: RunLike) -> RunMeasures:
     """A run's measures, which a `Run` may have already."""
     return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
@@ -491,7 +487,7 @@ def compare(
     """
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
-    return compare_runs(_folder(first), _folder(second), setting, against)
+    return compare_runs(measures_of(first), measures_of(second), setting, against)
 
 
 def equivalence(
@@ -520,7 +516,7 @@ def equivalence(
 
     if not 0 < margin < 1:
         raise ConfigError(f"margin: {margin:g}; write more than 0 and less than 1")
-    return equivalence_of_runs(_folder(first), _folder(second), margin, setting, against)
+    return equivalence_of_runs(measures_of(first), measures_of(second), margin, setting, against)
 
 
 def check_files(path: str | Path) -> CheckedRun:

@@ -71,7 +71,7 @@ class CampaignChooser:
         Raises:
             RunError: A table of the sealed trial is damaged.
         """
-        from nashbed.analysis.campaign.of_trial import payoffs_of_trial  # noqa: PLC0415
+        from nashbed.analysis.campaign.of_scenario import payoffs_of_trial  # noqa: PLC0415
 
         with lower_priority():
             payoffs = None
