@@ -137,6 +137,16 @@ def test_a_program_sends_what_its_processor_can(nashbed: Nashbed, mode: str) -> 
     assert 0.98 * 3000 < mine.sum() <= 3000 + SEGMENTS
 
 
+def test_each_flow_groups_programs_have_its_address_without_asking(nashbed: Nashbed) -> None:
+    path = own(nashbed)
+    groups = "{name: near, count: 1, base_rtt: 20ms}, {name: far, count: 1, base_rtt: 40ms}"
+    text = path.read_text().replace("{name: main, count: 2, base_rtt: 40ms}", groups)
+    path.write_text(text.replace("[1]", "[[1, 1]]"))
+    run_dir = nashbed.run(path, "virtual")
+    sent = table(run_dir, only_valid(run_dir)["id"], "flows")["bytes_sent"]
+    assert (sent > 0.95 * 1000 * 3 * 500).all()
+
+
 def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) -> None:
     run_dir = nashbed.run(own(nashbed, client="silent"), "virtual")
     [record] = records(run_dir).values()
