@@ -41,6 +41,7 @@ sweep: {{mixes: [1]}}
 FAILURES = [
     ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
     ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
+    ("ipv6-alone", "fine", "listens on [::]:10001, and not on 10.65.0.1"),
     ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
     ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
     ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
@@ -102,6 +103,10 @@ def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> No
     assert (np.diff(read["t_ns"].astype(np.int64)) >= 0).all()
     assert not (run_dir / "trials" / record["id"] / "programs").exists()
     assert digests(nashbed.run(own(nashbed), "virtual")) == digests(run_dir)
+
+
+def test_a_server_of_ipv6_serves_ipv4_unless_it_was_told_not_to(nashbed: Nashbed) -> None:
+    only_valid(nashbed.run(own(nashbed, "ipv6"), "virtual"))
 
 
 @pytest.mark.parametrize(("server", "client", "said"), FAILURES)
