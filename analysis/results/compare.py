@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
-from ..measures import Cell, RunMeasures, measure_run
+from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text, strategy_totals
@@ -154,8 +153,8 @@ class RunComparison(JsonAnswer):
 
 
 def compare_runs(
-    first: Path,
-    second: Path,
+    first: RunMeasures,
+    second: RunMeasures,
     setting: str | None = None,
     against: str | None = None,
     counterparts: Mapping[str, str] | None = None,
@@ -168,34 +167,30 @@ def compare_runs(
     flows of each CCA. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not (None: the
             one that is alike). Needs `setting`.
         counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting or strategy, nothing
-            is in both, or what is in both has neither repetitions nor mixed flows.
+        RunError: There is no such setting or strategy, nothing is in both, or what is in both has
+            neither repetitions nor mixed flows.
     """
     both = paired_runs(first, second, setting, against, counterparts)
     pairs = both.mixes()
-    names = str(first), str(second)
     if not pairs:
-        raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
+        raise RunError(f"{both.names} have no setting and mix in common")
     if not any(all(cell.trials for cell in cells) for cells, _ in pairs):
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has a valid trial in both; the report of each says "
+            f"{both.names}: no mix has a valid trial in both; the report of each says "
             "which gate refused"
         )
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
     shares = tuple(s for p in pairs for s in compare_shares(*p, both.strategies))
     if not known and not shares:
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference "
-            "cannot be distinguished from chance; set `trials: 2` or more in the scenario and run "
-            "again"
+            f"{both.names}: no mix has two valid trials in both, so a difference cannot be "
+            "distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
     compared = [each for cells, mix in known for each in _compared(both, cells, mix)]
     return RunComparison(
@@ -214,7 +209,6 @@ class PairedRuns:
     """Two runs, and which of their settings are held against each other.
 
     Attributes:
-        runs: Both.
         settings: A setting of the first run, and the one of the second.
         setting: The one setting of the first run that was asked for; None: all.
         against: The setting of the second run that was asked for, alike or not; None: the alike.
@@ -227,6 +221,11 @@ class PairedRuns:
     setting: str | None
     against: str | None
     counterparts: Mapping[str, str]
+
+    @property
+    def names(self) -> str:
+        """Their directories."""
+        return " and ".join(str(each.run.path) for each in self.runs)
 
     @property
     def strategies(self) -> list[tuple[str, str]]:
@@ -285,26 +284,23 @@ class PairedRuns:
 
 
 def paired_runs(
-    first: Path,
-    second: Path,
+    first: RunMeasures,
+    second: RunMeasures,
     setting: str | None,
     against: str | None,
     counterparts: Mapping[str, str] | None = None,
 ) -> PairedRuns:
-    """Read two runs, and find which of their settings are alike.
+    """Which settings of two runs are alike.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against (None: the one that is alike).
             Needs `setting`.
         counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, or there is no such setting or strategy.
+        RunError: There is no such setting or strategy.
     """
-    runs = measure_run(first), measure_run(second)
+    runs = first, second
     if against is not None and setting is None:
         raise RunError(
             "against: say also which setting of the first run is compared with it (setting)"
@@ -414,11 +410,7 @@ def _compared(both: PairedRuns, cells: tuple[Cell, Cell], mix: str) -> Iterator[
 
 
 def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
-    """Summarise shares by setting and strategy, in their order.
-
-    Args:
-        shares: Shares at any number of mixes and settings.
-    """
+    """Summarise shares by setting and strategy, in their order."""
     grouped: dict[tuple[str, str, str], list[ShareComparison]] = {}
     for share in shares:
         grouped.setdefault((share.setting, share.against, share.strategy), []).append(share)
@@ -447,8 +439,6 @@ def compare_shares(
     """The shares at one mix: of every strategy but the first, for they add up to the whole.
 
     Args:
-        cells: The mix in both runs.
-        mix: The mix in words.
         strategies: What both runs have, by its name in each, in the order of the first run.
 
     Returns:

@@ -1,12 +1,11 @@
 """Whether two runs measure the same: equivalence of shares within a margin, mix by mix."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.store.errors import RunError
 
-from ..measures import Cell
+from ..measures import Cell, RunMeasures
 from ..metrics.statistics import EquivalenceTest, equivalence_test, judged
 from .compare import METRIC, PairedRuns, mix_text, paired_runs, present
 
@@ -55,8 +54,8 @@ class EquivalenceAnswer(JsonAnswer):
 
 
 def equivalence_of_runs(
-    first: Path,
-    second: Path,
+    first: RunMeasures,
+    second: RunMeasures,
     margin: float,
     setting: str | None = None,
     against: str | None = None,
@@ -65,23 +64,20 @@ def equivalence_of_runs(
     """Test whether the shares of two runs differ by less than a margin, at every mix of both.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         margin: The largest difference of a share that does not matter, 0 to 1.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not; needs `setting`.
         counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting or strategy, or no mix
-            of several strategies has two valid trials in both.
+        RunError: There is no such setting or strategy, or no mix of several strategies has two
+            valid trials in both.
     """
     both = paired_runs(first, second, setting, against, counterparts)
     pairs = both.mixes()
     cells = [cell for pair in pairs for cell in _cells(both, *pair, margin)]
     if all(cell.p_equivalent is None for cell in cells):
         raise RunError(
-            f"{first} and {second}: no mix of several strategies has two valid trials in both and "
+            f"{both.names}: no mix of several strategies has two valid trials in both and "
             "a share that varies, so nothing says what chance does; set `trials: 10` or so in the "
             "scenario and run again"
         )

@@ -317,8 +317,8 @@ class Run:
         """One of `tables`, or what is made of the run when it is asked for.
 
         Args:
-            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`,
-                `published`.
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `equilibria`,
+                `gates`, `bounds`, `published`.
 
         Raises:
             RunError: There is no such table, or the run has none of it.
@@ -329,8 +329,8 @@ class Run:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
-            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates`, `bounds` or
-                `published`.
+            name: `mixes`, `harm`, `changes`, `completions`, `media`, `equilibria`, `gates`,
+                `bounds` or `published`.
             brief: Only the columns that a terminal shows after a run.
 
         Raises:
@@ -466,10 +466,6 @@ class Run:
 RunLike = Run | str | Path
 
 
-def _folder(run: RunLike) -> Path:
-    return run.path if isinstance(run, Run) else Path(run)
-
-
 def measures_of(run: RunLike) -> RunMeasures:
     """A run's measures, which a `Run` may have already."""
     return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
@@ -497,7 +493,8 @@ def compare(
     """
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
-    return compare_runs(_folder(first), _folder(second), setting, against, counterparts)
+    runs = measures_of(first), measures_of(second)
+    return compare_runs(*runs, setting, against, counterparts)
 
 
 def equivalence(
@@ -528,8 +525,8 @@ def equivalence(
 
     if not 0 < margin < 1:
         raise ConfigError(f"margin: {margin:g}; write more than 0 and less than 1")
-    folders = _folder(first), _folder(second)
-    return equivalence_of_runs(*folders, margin, setting, against, counterparts)
+    runs = measures_of(first), measures_of(second)
+    return equivalence_of_runs(*runs, margin, setting, against, counterparts)
 
 
 def check_files(path: str | Path) -> CheckedRun:

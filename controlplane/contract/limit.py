@@ -145,6 +145,16 @@ class Admission(ContractModel):
     ] = formerly("arrivals", "arrive_as", "frames")
 
     @property
+    def has_bucket(self) -> bool:
+        """Whether packets need tokens before the queue, or behind it."""
+        return self.policer is not None or self.shaper is not None
+
+    @property
+    def drops_before_queue(self) -> bool:
+        """Whether packets may be dropped for which the queue has room."""
+        return self.policer is not None
+
+    @property
     def counts_sent(self) -> bool:
         """Whether a packet counts against the limit while it is being sent."""
         return self.limit_counts != "queue" or self.shaper is not None

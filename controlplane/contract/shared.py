@@ -17,10 +17,8 @@ _shared = json.loads(FILE.read_bytes())
 FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
 """The per-flow registers by the names that answers and tables have, in their order."""
 DROP_REASONS: Final[tuple[str, ...]] = tuple(_shared["drop_reasons"])
-"""Why a packet was dropped, by number (`enum drop_reason` in hosts/dpdk/core/aqm.h): the limit of
-the queue, or of the memory that queues share; the discipline's decision; room for another queue's
-packet; the limit of one of several queues; the threshold that the memory's policy gives it; a
-policer."""
+"""Why a packet was dropped, by number (`enum drop_reason` in hosts/dpdk/core/aqm.h);
+analysis/metrics/losses.py says it in words."""
 CONTROL_PORT: Final = 5201
 """Port of the control connections of iperf3 processes: iperf3's own."""
 FIRST_CONTROL_SENDER_PORT: Final = 9000
@@ -177,7 +175,6 @@ class RecordField:
     """A whole number in a record.
 
     Attributes:
-        name: Its name.
         signed: Whether it is signed (two's complement).
         bits: Its width, whole bytes.
         count: How many of them stand side by side.
@@ -195,7 +192,6 @@ class Record:
 
     Attributes:
         byte_order: Of every field; a big-endian record is one that P4 writes or reads.
-        fields: The fields in their order.
     """
 
     byte_order: Literal["big", "little"]

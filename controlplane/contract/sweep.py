@@ -77,7 +77,7 @@ class Sweep(ContractModel):
         start: Starts in place of the scenario's.
         duration: Fixed lengths of a trial in place of the scenario's; the warm-up stays.
         bottleneck: Any other key of the bottleneck, and what is written for it in its place:
-            `{scheduler: [drr, strict_priority], policer.burst: [30kB, 1MB]}`. Of a list every entry
+            `{scheduler: [drr, strict_priority], shaper.burst: [30kB, 1MB]}`. Of a list every entry
             has it, or the one whose number is given: `queues.0.weight`.
         params: Parameters of strategies that are kernel modules: `{mycc.beta: [512, 717]}`.
         flows: The number of flows, `{count: [4, 10, 20]}`, or any key of the flow groups' paths

@@ -30,7 +30,6 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
     """Replay a capture; returns the data plane's summary.
 
     Args:
-        capture: The capture file.
         scenario: Says rate, buffer and overhead; it must have one setting.
         out: Made, or replaced when it holds an earlier replay.
 
@@ -51,7 +50,7 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
     if not settings[0].is_plain:
         raise ConfigError(
             f"{scenario.name}: bottleneck: a capture has no common start, from which changes, a "
-            "trace, a policer or a shaper would count; use a scenario without"
+            "trace or a token bucket would count; use a scenario without"
         )
     program = loadable_bottleneck(settings[0], find_disciplines(scenario))
     _refuse_foreign(out)

@@ -16,23 +16,19 @@ from pydantic.fields import FieldInfo
 
 from .. import path_changes as paths
 from ..disciplines import DISCIPLINES, Parameters, bounds_of, machine_parameter
-from ..limit import Limit, Policer, QueuedLine, Shaper
+from ..limit import QueuedLine
 from ..link_changes import LineState, Schedule
 from ..model import JsonObject, attributes_of, in_c, limits
-from ..queues import POLICIES, Queue, Static
+from ..queues import POLICIES, Static
 from ..target import GroupDelay
 from ..units import Duration, Quantity, Share, Size
 from .dataplane import ToldLane, ToldQueues
 from .generator import Connection, ControlState, GeneratorConfig, ToldApplication, ToldFlow
 
 LANE: Final[dict[str, type[BaseModel]]] = {
-    "limit_config": Limit,
-    "queue_config": Queue,
     "queues_config": ToldQueues,
     "line_state": LineState,
     "line_plan": Schedule,
-    "policer_config": Policer,
-    "shaper_config": Shaper,
     "path_change": paths.PathState,
     "jitter_settings": paths.JitterSettings,
     "reorder_settings": paths.ReorderSettings,
@@ -41,7 +37,7 @@ LANE: Final[dict[str, type[BaseModel]]] = {
     "group_delay": GroupDelay,
     "lane_config": ToldLane,
 }
-"""Name in C -> model; what a structure holds comes before it."""
+"""Name in C -> model. A model that is not here, but is held by one, is `limit_config` for Limit."""
 GENERATOR: Final[dict[str, type[BaseModel]]] = {
     "application": ToldApplication,
     "control_config": Connection,
@@ -66,6 +62,25 @@ KIND_NAMES: Final[dict[type, str]] = {
 NAMES: Final = {model: name for name, model in (LANE | GENERATOR).items()}
 
 
+def _name(model: type[BaseModel]) -> str:
+    return NAMES.get(model) or f"{model.__name__.lower()}_config"
+
+
+def _held(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """The model's structures, itself last: C wants those first that another one holds."""
+    for info in model.model_fields.values():
+        if in_c(info).is_told and not in_c(info).structure:
+            yield from (each for kind in _models(info.annotation) for each in _held(kind))
+    yield model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models(each)
+
+
 def descriptions() -> dict[Path, str]:
     """File -> text."""
     parts = {name: [field["name"] for field in _fields(model)] for name, model in PARTS.items()}
@@ -77,8 +92,9 @@ def descriptions() -> dict[Path, str]:
 
 
 def _structures(models: dict[str, type[BaseModel]]) -> str:
-    structures = ",\n".join(_structure(name, model) for name, model in models.items())
-    checked = json.dumps([name for name in CHECKED if name in models])
+    every = dict.fromkeys(each for model in models.values() for each in _held(model))
+    structures = ",\n".join(map(_structure, every))
+    checked = json.dumps([_name(each) for each in every if _name(each) in CHECKED])
     return f'"structures": {{\n{structures}\n}},\n"checked": {checked}'
 
 
@@ -114,11 +130,11 @@ def _parameter(name: str, info: FieldInfo) -> JsonObject:
     return {"name": name, "member": member, "kind": KIND_NAMES[kind], "first": first, **bounds}
 
 
-def _structure(name: str, model: type[BaseModel]) -> str:
+def _structure(model: type[BaseModel]) -> str:
     """With a line for each field."""
     about = attributes_of(model)[""].split("\n\n")[0]
     fields = ",\n".join(f"  {json.dumps(field)}" for field in _fields(model))
-    return f' "{name}": {{"about": {json.dumps(about)}, "fields": [\n{fields}\n ]}}'
+    return f' "{_name(model)}": {{"about": {json.dumps(about)}, "fields": [\n{fields}\n ]}}'
 
 
 def _fields(model: type[BaseModel]) -> Iterator[JsonObject]:
@@ -161,7 +177,7 @@ def _kind(kind: Any, info: FieldInfo) -> JsonObject:
         of = _kind(item.annotation, item)
         return {"kind": "list", "of": of, "min": least, "max": most}
     if issubclass(kind, BaseModel):
-        return {"kind": "object", "structure": NAMES[kind]}
+        return {"kind": "object", "structure": _name(kind)}
     return _plain(kind, info)
 
 

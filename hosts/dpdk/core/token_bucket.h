@@ -55,4 +55,15 @@ token_bucket_use(struct token_bucket *b, uint64_t bytes)
 	b->tokens -= bytes * TOKEN_PARTS_PER_BYTE;
 }
 
+/* Whether it has tokens for so many bytes, which then are used; nothing waits for them. */
+static inline bool
+token_bucket_admits(struct token_bucket *b, uint64_t bytes, uint64_t now_ns)
+{
+	token_bucket_fill(b, now_ns);
+	if (token_bucket_wait_ns(b, bytes) > 0)
+		return false;
+	token_bucket_use(b, bytes);
+	return true;
+}
+
 #endif

@@ -304,14 +304,24 @@ take_each(struct traffic_lane *lane, struct queue_packet *packets, uint32_t n, u
 	}
 }
 
+/* Packets that arrive as one pass the policer or are dropped by it as one. */
+static bool
+police(struct traffic_lane *lane, const struct queue_packet *packets, uint32_t n, uint64_t now_ns)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		bytes += (uint64_t)packets[i].bytes + lane->config.overhead_bytes;
+	return token_bucket_admits(&lane->policer, bytes, now_ns);
+}
+
 bool
 traffic_lane_enqueue(struct traffic_lane *lane, struct queue_packet *packets, uint32_t n,
 		     uint64_t now_ns)
 {
 	uint64_t units = 0;
 
-	if (lane->policer.rate_bps > 0 &&
-	    !policer_passes(&lane->policer, packets, n, lane->config.overhead_bytes, now_ns))
+	if (lane->policer.rate_bps > 0 && !police(lane, packets, n, now_ns))
 		return refuse_all(lane, packets, n, DROP_POLICER, now_ns);
 	follow_limit(lane, now_ns);
 	for (uint32_t i = 0; i < n; i++)

@@ -15,7 +15,6 @@
 #include "common/event_heap.h"
 #include "lane_config.h"
 #include "line_schedule.h"
-#include "policer.h"
 #include "shaper.h"
 
 struct traffic_lane {

@@ -113,8 +113,8 @@ def test_what_a_replay_refuses(
     ("keys", "why"),
     [
         ("queues: [{name: a, flows: [cubic]}, {name: b, flows: [bbr]}]", "a replay has one queue"),
-        ("policer: {rate: 20mbit, burst: 100kB}", "a policer or a shaper would count"),
-        ("shaper: {burst: 100kB}", "a policer or a shaper would count"),
+        ("policer: {rate: 20mbit, burst: 100kB}", "a token bucket would count"),
+        ("shaper: {burst: 100kB}", "a token bucket would count"),
         ("changes: [{at: 100ms, rate: 50mbit}]", "from which changes"),
     ],
 )
