@@ -118,7 +118,6 @@ def compute_map(
     Args:
         other: A model that it is held against, asked too; None: none.
         processes: How many processes compute; 1: this one.
-        on_row: Told after each row.
         settled: Whether to ask the fluid model too whether the mixes at the equilibria settle in
             the time that there is; some ten times as slow.
 

@@ -236,7 +236,6 @@ class MapPlane:
 
     Attributes:
         fixed: The other quantities by name, in base units (BDP, packets, bit/s, s, flows).
-        duration_s: How long the flows compete, in seconds.
         start: How they start, one of `STARTS`.
         window_bytes: Most that a socket's buffers let a flow have in flight; None: no limit.
     """

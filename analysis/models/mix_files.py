@@ -47,11 +47,7 @@ ParsedRow = TypeVar("ParsedRow")
 
 @dataclass(frozen=True, order=True)
 class PanelKey:
-    """One published setting.
-
-    Attributes:
-        rate_mbps: Rate in Mbit/s.
-    """
+    """One published setting."""
 
     rate_mbps: float
     base_rtt_ms: float
@@ -64,7 +60,6 @@ class RowCourse:
     """How the flows of a row ran, where the file says so.
 
     Attributes:
-        cubic_start_s: Start of the CUBIC flows in seconds.
         second_start_s: Start of the others.
         start_spread_s: Each flow starts up to this much later.
         measured_from_s: Start of the measured time.
@@ -89,7 +84,6 @@ class MixRow:
         cubic_mbps: Aggregate Mbit/s of the CUBIC flows.
         second_mbps: Aggregate Mbit/s of the others.
         invalid: The total is above 1.05 of the rate: flows did not overlap.
-        cca: The second CCA.
         source: Where the numbers are from; empty: the file as a whole.
         setting: Label of the setting in its source, for what the key does not say, as who starts
             first; empty: the key says all.

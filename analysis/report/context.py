@@ -69,7 +69,6 @@ class Findings:
 
     Attributes:
         taps: What captures before and behind the bottleneck say.
-        sharing: Who shared the queue's memory.
     """
 
     summary: RunSummary

@@ -191,12 +191,7 @@ class LevelRunner:
 
 @dataclass
 class AllRunning:
-    """Watches the cores from when all lanes run until the first one does no more.
-
-    Attributes:
-        before: The cores when all were running.
-        after: The cores when all were still running.
-    """
+    """Watches the cores from when all lanes run until the first one does no more."""
 
     lanes: int
     before: Ticks = field(default_factory=dict)

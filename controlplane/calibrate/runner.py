@@ -90,7 +90,6 @@ def execute(
     """Calibrate and write the certificate; the machine is given back whatever happens.
 
     Args:
-        show_step: Called before each measurement.
         say: Told what the capacity's measurement finds.
         without_load: Says what the lone flow gets in virtual time.
 

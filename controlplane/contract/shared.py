@@ -192,7 +192,6 @@ class Record:
 
     Attributes:
         byte_order: Of every field; a big-endian record is one that P4 writes or reads.
-        fields: The fields in their order.
     """
 
     byte_order: Literal["big", "little"]

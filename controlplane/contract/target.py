@@ -307,7 +307,6 @@ class TelemetryPlan:
         mode: Every postcard, or bins of `bin_ns`.
         path: The file that raw records are written to.
         first_flow: Flow id of the lane's flow 0.
-        bin_ns: Length of a bin in ns.
         overtaken_ns: For bins: a packet leaves at the latest when one does that arrived so long
             after it; 0: first in, first out.
     """

@@ -373,7 +373,6 @@ def bytes_in_flight(rate_bps: int, time_ns: int) -> int:
     """Bytes that a rate carries in a time; a part of a byte is cut off.
 
     Args:
-        rate_bps: The rate in bit/s.
         time_ns: The time in ns, such as a base RTT.
     """
     return rate_bps * time_ns // (8 * NS_PER_S)

@@ -172,11 +172,7 @@ def programmed(
 
 
 def loss_counters(shared: SharedCounters, hosts: dict[str, int]) -> dict[str, int]:
-    """All loss counters by a name that says where.
-
-    Args:
-        shared: The target's counters that all lanes share.
-    """
+    """All loss counters by a name that says where."""
     losses = dict(hosts)
     for name, port in shared.ports.items():
         losses |= {f"port {name} {loss}": getattr(port, loss) for loss in _PORT_LOSSES}

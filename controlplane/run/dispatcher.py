@@ -132,7 +132,6 @@ def watch(states: States, on_progress: OnProgress) -> None:
 
     Args:
         states: As `dispatch` yields them.
-        on_progress: Called with each of them.
 
     Raises:
         NashbedError: What ended the run early; Interrupted on Ctrl-C, here or there.

@@ -34,7 +34,6 @@ class TrialRunner:
     Args:
         attempt: What to run; its folder is where the directory has it `unsealed`.
         stop: Set when the run is to end early.
-        on_step: Called at each step.
     """
 
     def __init__(

@@ -222,7 +222,6 @@ class GuestHost(DataPlaneSite, Protocol):
         """End the guest before, boot another one; it serves its control socket on return.
 
         Args:
-            config: The data plane's configuration file.
             kernel: Which kernel, by the beginning of its release; empty: the testbed's.
         """
 

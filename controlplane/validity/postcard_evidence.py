@@ -122,7 +122,6 @@ class QueueDepth:
         Args:
             enqueue: When each of them came.
             gone: From when on it counts no more.
-            size: Its bytes.
             told: What its postcard says was in the queue.
         """
         if len(enqueue) == 0:
@@ -438,10 +437,8 @@ class PostcardEvidence:
     """Everything that all postcards of a trial prove: one examiner each.
 
     Attributes:
-        totals: Packets and bytes of each flow.
         link: Whether the link worked whenever it had something to send.
         depth: Whether the queue was what the postcards add up to.
-        streams: What they say of each flow's bytes.
     """
 
     totals: FlowTotals

@@ -538,6 +538,10 @@ class TrafficManager(Owned):
         left = CORE.call("traffic_manager_dequeue", self.handle, out, now_ns)
         return Queued.exported(out) if left else None
 
+    def drain(self, now_ns: int) -> list[Queued]:
+        """All that has left, or was dropped out of its queue."""
+        return list(iter(lambda: self.dequeue(now_ns), None))
+
     def describe(self, lane: int) -> str:
         text = made("char[2048]")
         CORE.call("traffic_manager_describe", self.handle, lane, text, len(text))

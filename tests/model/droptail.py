@@ -66,7 +66,6 @@ def droptail(
 
     Args:
         arrivals: Packets in the order of their times.
-        rate_bps: Bits per second.
         limit: Drop-tail limit in `unit`.
         unit: "bytes", "packets" or "cells".
         overhead: Bytes per packet that take time but no room.

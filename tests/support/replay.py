@@ -76,7 +76,6 @@ class Replayed:
 
     Attributes:
         postcards: Shape (n,), dtype records.POSTCARD, as written.
-        departures: The pcap's bytes.
         summary: replay.json.
     """
 

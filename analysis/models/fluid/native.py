@@ -75,7 +75,6 @@ class Outcome:
         sent_bps: What they sent to the queue, shape (G,).
         loss: Part of what each kind sent that was dropped, shape (G,).
         min_rtt_s: Mean smallest round-trip time that the flows of each kind believe in, shape (G,).
-        queueing_delay_s: Mean queueing delay in seconds.
         utilisation: Part of the rate that was used.
         losing: Mean share of the flows of each kind that lose in a congestion event of that kind;
             NaN without one, shape (G,).

@@ -52,7 +52,6 @@ class GuestSettings:
     """How a guest is started.
 
     Attributes:
-        config: The data plane's configuration file.
         scratch: Where its own files go.
         memory_bytes: Its memory: whole MiB.
         core: The core that it is pinned to; None: every core.

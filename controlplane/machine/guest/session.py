@@ -128,7 +128,6 @@ class GuestSession(Session):
         """Start a fresh guest, and end the one before it.
 
         Args:
-            config: The data plane's configuration file.
             kernel: Its kernel, by the beginning of its release; empty: the testbed's.
 
         Returns:

@@ -150,9 +150,6 @@ def give_back(nic: NicBefore) -> list[str]:
 def raise_mtu(namespace: str, interface: str, mtu: int) -> None:
     """Have a NIC take longer frames than the hosts send.
 
-    Args:
-        mtu: The MTU, in bytes.
-
     Raises:
         HostError: It cannot.
     """

@@ -98,9 +98,6 @@ def connect_switch(
 ) -> socket.socket:
     """Connect to its Thrift port, waiting for it as long as the program lives.
 
-    Args:
-        timeout_s: How long to wait, in seconds.
-
     Raises:
         TargetError: The program ended, or does not answer in time.
     """

@@ -32,11 +32,7 @@ class Patience(ABC):
 
 
 class FixedTimeout(Patience):
-    """Waits for a fixed time.
-
-    Args:
-        timeout_s: How long, in seconds.
-    """
+    """Waits for a fixed time."""
 
     def __init__(self, timeout_s: float) -> None:
         self.interval_s = min(timeout_s, Patience.interval_s)

@@ -114,7 +114,6 @@ class ManagedProcess(ABC):
 
         Args:
             event: Value of the line's `event`.
-            timeout_s: How long to wait, in seconds.
             stop: Ends the wait early when set.
             watch: Called again and again meanwhile; what it raises ends the wait.
 

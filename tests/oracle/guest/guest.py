@@ -111,7 +111,6 @@ def build(wanted: str, show: Callable[[str], None]) -> Guest:
 
     Args:
         wanted: A release, or the path of an archive or of an unpacked tree.
-        show: Called with what is being done.
 
     Raises:
         NashbedError: No source, or a tool is missing.

@@ -74,7 +74,6 @@ class OnLanes:
 
     Args:
         room: What they share.
-        keep: Called with failures.
         memory: What guests may take.
     """
 
