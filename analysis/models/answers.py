@@ -123,8 +123,8 @@ class PredictionsAnswer(JsonAnswer):
     equilibrium: Band | None
 
 
-class _Against(JsonAnswer):
-    """The beginning of the errors' JSON.
+class ErrorsAnswer(ModelErrors, JsonAnswer):
+    """How far models are from measured mixes, and from where these settle.
 
     Attributes:
         against: Where the measured mixes are from.
@@ -135,10 +135,6 @@ class _Against(JsonAnswer):
     mixes: int
     left_out: dict[str, int]
     models: tuple[ModelAbout, ...]
-
-
-class ErrorsAnswer(ModelErrors, _Against):
-    """How far models are from measured mixes, and from where these settle."""
 
 
 def chosen_models(
