@@ -18,7 +18,7 @@ from ..contract.shared import CONSTANTS
 from ..contract.units import NS_PER_S, Size, bytes_in_flight
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
-from ..machine.host.sockets import ANY, local_ends
+from ..machine.host.sockets import ANY, ANY_IPV6, local_ends
 from ..machine.process.clock import poll
 from ..machine.process.flow_programs import INSTALLED, PATH, which
 from ..machine.process.managed import ManagedProcess, ending
@@ -39,6 +39,13 @@ FIRST_SIGNAL = 128
 """Exit codes above it stand for signals, as in shells."""
 CONFINED = 'ulimit -f "$0" && cd "$1" && shift && exec "$@" >&2'
 """Standard output goes where standard error goes: to the program's own file."""
+BINDS = """
+import socket, sys
+_, transport, address, port = sys.argv
+kind = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}[transport]
+socket.socket(socket.AF_INET, kind).bind((address, int(port)))
+"""
+"""Fails where a socket has the port at the address of IPv4."""
 
 
 @dataclass
@@ -118,6 +125,7 @@ class Programs:
         self._session = session
         self._attempt = attempt
         self._stop_event = stop
+        self._has_ipv4: dict[str, bool] = {}
         rate_bps, longest_ns = attempt.trial.setting.most_rate_bps, attempt.scenario.longest.ns
         self._plenty_bytes = 2 * bytes_in_flight(rate_bps, longest_ns)
         most_bytes = MOST_FILE_BYTES + self._plenty_bytes
@@ -237,8 +245,10 @@ class Programs:
             self._check(pair, process)
             listed = self._sockets(side, transport)
             ends = [end for end, port in listed if port == pair.port]
-            elsewhere[:] = ends
-            return True if {ANY, address} & {*ends} or (ends and not address) else None
+            elsewhere[:] = (f"[{end}]" if ":" in end else end for end in ends)
+            if {ANY, address} & {*ends} or (ends and not address):
+                return True
+            return True if ANY_IPV6 in ends and self._serves_ipv4(pair) else None
 
         def failure() -> Exception:
             if elsewhere:
@@ -247,6 +257,21 @@ class Programs:
             return pair.failed(process, f"has not opened {transport} port {pair.port}")
 
         poll(bound, READY_TIMEOUT_S, failure, clock=self._session.clock)
+
+    def _serves_ipv4(self, pair: Pair) -> bool:
+        """Whether a server that listens on `::` has its port at its address of IPv4 as well.
+
+        One server of each strategy is tried: a guest has room for few processes.
+        """
+        strategy = pair.flows[0].cc
+        if strategy not in self._has_ipv4:
+            end = [pair.program.transport, pair.server_address, str(pair.port)]
+            args = [INSTALLED["python"], "-ISc", BINDS, *end]
+            output = output_of(pair.folder, "bind")
+            name = f"another socket at {strategy}'s port"
+            tried = self._session.start_program(name, pair.server_side, args, output)
+            self._has_ipv4[strategy] = tried.wait_exit(READY_TIMEOUT_S) != 0
+        return self._has_ipv4[strategy]
 
     def _sockets(self, side: Side, transport: str) -> list[tuple[str, int]]:
         """Local ends of a side's sockets; those of IPv6 where its kernel has that."""

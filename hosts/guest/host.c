@@ -172,7 +172,7 @@ host_add_address(enum side side, const char *text, struct failure *failure)
 }
 
 int
-host_add_route(enum side side, const char *text, struct failure *failure)
+host_add_route(enum side side, const char *network, const char *source, struct failure *failure)
 {
 	struct routing_request request = {
 		.header = {.nlmsg_type = RTM_NEWROUTE,
@@ -184,14 +184,15 @@ host_add_route(enum side side, const char *text, struct failure *failure)
 			  .rtm_type = RTN_UNICAST},
 	};
 	uint32_t index = if_nametoindex(interfaces[side]);
-	struct prefix prefix;
+	struct prefix to, from;
 
-	if (read_prefix(text, &prefix, failure) < 0)
+	if (read_prefix(network, &to, failure) < 0 || read_prefix(source, &from, failure) < 0)
 		return -1;
-	request.route.rtm_dst_len = prefix.bits;
-	add_attribute(&request, RTA_DST, &prefix.address, sizeof(prefix.address));
+	request.route.rtm_dst_len = to.bits;
+	add_attribute(&request, RTA_DST, &to.address, sizeof(to.address));
+	add_attribute(&request, RTA_PREFSRC, &from.address, sizeof(from.address));
 	add_attribute(&request, RTA_OIF, &index, sizeof(index));
-	return change_routing(&request) == 0 ? 0 : host_error(failure, text);
+	return change_routing(&request) == 0 ? 0 : host_error(failure, network);
 }
 
 int

@@ -22,12 +22,13 @@ int hosts_make(struct failure *failure);
 /* Be in a side's namespace from here on. */
 int host_enter(enum side side, struct failure *failure);
 
-/* All of these act on the namespace that this process is in. An address, network or route is
- * "10.64.0.1/16".
+/* All of these act on the namespace that this process is in. An address or network is
+ * "10.64.0.1/16"; the source of a route, which sockets have that name none, is "10.64.0.1/32".
  */
 int host_bring_up(enum side side, struct failure *failure);
 int host_add_address(enum side side, const char *text, struct failure *failure);
-int host_add_route(enum side side, const char *text, struct failure *failure);
+int host_add_route(enum side side, const char *network, const char *source,
+		   struct failure *failure);
 int host_set_sysctl(const char *name, const char *value, struct failure *failure);
 int host_set_qdisc(enum side side, const char *kind, struct failure *failure);
 

@@ -107,8 +107,8 @@ configure_host(const struct request *r, struct failure *failure)
 		return -1;
 	if (host_bring_up(r->side, failure) < 0)
 		return -1;
-	json_array_foreach(r->routes, i, each)
-		if (host_add_route(r->side, json_string_value(each), failure) < 0)
+	json_object_foreach((json_t *)(uintptr_t)r->routes, key, each)
+		if (host_add_route(r->side, key, json_string_value(each), failure) < 0)
 			return -1;
 	return 0;
 }
@@ -116,7 +116,7 @@ configure_host(const struct request *r, struct failure *failure)
 static const struct json_field host_fields[] = {
 	SIDE_FIELD,
 	FIELD("addresses", addresses, as_strings),
-	FIELD("routes", routes, as_strings),
+	FIELD("routes", routes, as_settings),
 	FIELD("sysctls", sysctls, as_settings),
 	FIELD("qdisc", qdisc, as_text, .optional = true),
 	{0},

@@ -40,6 +40,7 @@ sweep: {{mixes: [1]}}
 FAILURES = [
     ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
     ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
+    ("ipv6-alone", "fine", "listens on [::]:10001, and not on 10.65.0.1"),
     ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
     ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
     ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),
@@ -103,6 +104,10 @@ def test_a_program_gets_what_it_sends_and_leaves_nothing(nashbed: Nashbed) -> No
     assert digests(nashbed.run(own(nashbed), "virtual")) == digests(run_dir)
 
 
+def test_a_server_of_ipv6_serves_ipv4_unless_it_was_told_not_to(nashbed: Nashbed) -> None:
+    only_valid(nashbed.run(own(nashbed, "ipv6"), "virtual"))
+
+
 @pytest.mark.parametrize(("server", "client", "said"), FAILURES)
 def test_a_program_that_fails_costs_an_attempt_and_says_why(
     nashbed: Nashbed, server: str, client: str, said: str
@@ -134,6 +139,16 @@ def test_a_program_sends_what_its_processor_can(nashbed: Nashbed, mode: str) -> 
     mine = table(run_dir, record["id"], "postcards")["flow"] == program
     # One in a millisecond, for 3 s; the last segments of a call may leave before it is paid for.
     assert 0.98 * 3000 < mine.sum() <= 3000 + SEGMENTS
+
+
+def test_each_flow_groups_programs_have_its_address_without_asking(nashbed: Nashbed) -> None:
+    path = own(nashbed)
+    groups = "{name: near, count: 1, base_rtt: 20ms}, {name: far, count: 1, base_rtt: 40ms}"
+    text = path.read_text().replace("{name: main, count: 2, base_rtt: 40ms}", groups)
+    path.write_text(text.replace("[1]", "[[1, 1]]"))
+    run_dir = nashbed.run(path, "virtual")
+    sent = table(run_dir, only_valid(run_dir)["id"], "flows")["bytes_sent"]
+    assert (sent > 0.95 * 1000 * 3 * 500).all()
 
 
 def test_a_program_that_never_sends_makes_its_trial_invalid(nashbed: Nashbed) -> None:

@@ -24,7 +24,12 @@ def serve(address: str, port: int, mode: str) -> None:
         address = "127.0.0.1"
     if mode == "never-ready":
         time.sleep(3600)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    family = socket.AF_INET
+    if mode.startswith("ipv6"):
+        address, family = "::", socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        if mode == "ipv6-alone":
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind((address, port))
         if mode == "gro":
             sock.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)

@@ -165,7 +165,8 @@ class FakeGuest:
     def do_host(self, request: dict[str, Any]) -> dict[str, Any]:
         side = request["side"]
         need(side in ("snd", "rcv") and side not in self.hosts, "side")
-        for prefix in texts(request["addresses"], "addresses") + texts(request["routes"], "routes"):
+        routes = request["routes"]
+        for prefix in (*texts(request["addresses"], "addresses"), *routes, *routes.values()):
             need(re.fullmatch(r"10\.6[45]\.\d+\.\d+/\d+", prefix) is not None, prefix)
         sysctls = request["sysctls"]
         texts(list(sysctls.values()), "sysctls")

@@ -119,7 +119,7 @@ class GuestConnection:
         self,
         side: Side,
         addresses: Sequence[str],
-        routes: Sequence[str],
+        routes: Mapping[str, str],
         sysctls: Mapping[str, str],
         qdisc: str = "",
     ) -> None:
@@ -127,7 +127,8 @@ class GuestConnection:
 
         Args:
             addresses: Its addresses with the length of their prefixes.
-            routes: Networks that are reached through it.
+            routes: Networks that are reached through it -> the address of sockets that name none;
+                both with the length of their prefixes.
             sysctls: Settings of its namespace, in the order that they are written.
             qdisc: What queues before it, as tc names it; empty: nothing.
 
@@ -139,7 +140,7 @@ class GuestConnection:
             "host",
             side=side,
             addresses=list(addresses),
-            routes=list(routes),
+            routes=dict(routes),
             sysctls=dict(sysctls),
             **({"qdisc": qdisc} if qdisc else {}),
         )

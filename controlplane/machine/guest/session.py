@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...contract.errors import HostError, InternalError, TargetError
 from ...contract.model import JsonObject
-from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
+from ...contract.shared import receiver_address, sender_address
 from ...contract.strategy import ModuleParameters
 from ..c_files.guest_modules import module_of
 from ..c_files.parameters import module_arguments
@@ -175,13 +175,14 @@ class GuestSession(Session):
         for module, arguments in modules.items():
             self._connection.insert_module(module, arguments)
         for side in SIDES:
-            own, network = sender_address, RECEIVERS_NETWORK
+            own, other = sender_address, receiver_address
             if side == "rcv":
-                own, network = receiver_address, SENDERS_NETWORK
+                own, other = other, own
+            groups = range(self._request.groups)
             self._connection.configure_host(
                 side,
-                [f"{own(LANE, group)}/32" for group in range(self._request.groups)],
-                [str(network)],
+                [f"{own(LANE, group)}/32" for group in groups],
+                {f"{other(LANE, group)}/32": f"{own(LANE, group)}/32" for group in groups},
                 self._sysctls_of(side),
                 self._request.hosts.qdisc or "",
             )
@@ -305,9 +306,9 @@ class GuestSession(Session):
     @contextmanager
     def only_port(self, side: Side, port: int) -> Iterator[None]:
         """Have the kernel of a side choose this port for sockets that name none, for a while."""
-        self._guest.configure_host(side, [], [], {PORT_RANGE: f"{port} {port}"})
+        self._guest.configure_host(side, [], {}, {PORT_RANGE: f"{port} {port}"})
         yield
-        self._guest.configure_host(side, [], [], {PORT_RANGE: USUAL_PORTS})
+        self._guest.configure_host(side, [], {}, {PORT_RANGE: USUAL_PORTS})
 
     def _start(self, name: str, side: Side, args: list[str]) -> GuestProcess:
         log = self.scratch / f"process-{next(self._log_numbers)}.log"

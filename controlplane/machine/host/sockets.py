@@ -4,6 +4,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 ANY = "0.0.0.0"  # noqa: S104 - nothing is bound here
 """A socket that takes what comes to any address."""
+ANY_IPV6 = "::"
+"""The same of IPv6, and of IPv4, too, unless it was told `IPV6_V6ONLY`, which is not listed."""
 IPV4_BYTES = 4
 HEADING = "local_address"
 IN_USE = {"01", "02", "07", "0A"}
@@ -16,7 +18,7 @@ def local_ends(text: str) -> list[tuple[str, int]]:
 
     Args:
         text: The files; they have addresses in words as a little-endian machine stores them, in
-            hexadecimal. Of IPv6 an IPv4 address that is mapped is that, and `::` is ANY.
+            hexadecimal. Of IPv6 an IPv4 address that is mapped is that.
     """
     ends = []
     for line in text.splitlines():
@@ -32,4 +34,4 @@ def _address(stored: bytes) -> str:
     if len(words) == IPV4_BYTES:
         return str(IPv4Address(words))
     address = IPv6Address(words)
-    return ANY if address.is_unspecified else str(address.ipv4_mapped or address)
+    return str(address.ipv4_mapped or address)

@@ -73,6 +73,18 @@ def test_shares_side_by_side(runs: tuple[Path, Path]) -> None:
         assert each.first.n == 3
 
 
+def test_counterparts_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -> None:
+    """An even mix and the same with its names exchanged: what was BBR's share is CUBIC's."""
+    args = ["compare", str(runs[0]), str(runs[0]), "--as", "bbr=cubic"]
+    assert cli([*args, "--as", "cubic=bbr", "--json"]) == 0
+    for each in json.loads(capsys.readouterr().out)["shares"]:
+        assert each["first"]["mean"] + each["second"]["mean"] == pytest.approx(1)
+    assert cli([*args[:-1], "bbr"]) == 2
+    assert "--as: write FIRST=SECOND" in capsys.readouterr().err
+    assert cli([*args[:-1], "vegas=bbr"]) == 2
+    assert "no strategy 'vegas'; there are cubic, bbr" in capsys.readouterr().err
+
+
 def share(setting: str, mix: str, first: Spread, second: Spread) -> ShareComparison:
     return ShareComparison(
         setting=setting, against=setting, mix=mix, strategy="bbr", first=first, second=second,

@@ -126,6 +126,49 @@ def test_of_three_ccas_every_share_is_tested() -> None:
     assert [cell.strategy for cell in found.cells] == ["cubic", "bbr", "reno"] * 2
 
 
+def pairs_of(rates: Mapping[str, float]) -> RunMeasures:
+    """Every pair of strategies, one flow each, which share the link as these rates do."""
+    mixes = {"pairs": "all", "second": [1]}
+    raw = {"strategies": list(rates), "sweep": {"buffer": ["2bdp"], "mixes": mixes}}
+    run = made(raw, lambda _setting, name, _flows: rates[name], factors=[1.0] * len(QUIET))
+    trials = [
+        replace(trial, per_flow={"throughput_share": np.array([1 - share, share])})
+        for trial in run.trials
+        for noise in [QUIET[trial.trial.record.repetition] - 0.5]
+        for share in [trial.per_flow["throughput_share"][1] + noise]
+    ]
+    return replace(run, trials=tuple(trials))
+
+
+def test_a_strategy_against_its_counterpart() -> None:
+    """Also in one run, in which others have mixes of their own, which say nothing here."""
+    run = pairs_of({"cubic": 1.0, "bbr": 1.0, "reno": 4.0, "vegas": 1.0})
+    found = equivalence_of_runs(run, run, 0.02, counterparts={"bbr": "reno"})
+    assert [(cell.strategy, cell.mix) for cell in found.cells] == [
+        ("bbr", "1 cubic + 1 bbr | 1 cubic + 1 reno"),
+        ("vegas", "1 bbr + 1 vegas | 1 reno + 1 vegas"),
+    ]
+    assert [cell.difference for cell in found.cells] == pytest.approx([0.3, -0.3])
+    assert {cell.verdict for cell in found.cells} == {"different"}
+    found = equivalence_of_runs(run, run, 0.02, counterparts={"bbr": "vegas"})
+    # Neither mixes without either nor the one with both are missing.
+    assert (found.equivalent, found.missing) == (True, ())
+
+
+def test_counterparts_of_two_runs_in_another_order() -> None:
+    first = pairs_of({"cubic": 1.0, "bbr": 1.5})
+    second = pairs_of({"reno": 1.5, "cubic": 1.0})
+    (cell,) = equivalence_of_runs(first, second, 0.02, counterparts={"bbr": "reno"}).cells
+    assert (cell.difference, cell.verdict) == (pytest.approx(0, abs=0.01), "equivalent")
+
+
+def test_a_counterpart_that_a_run_does_not_have() -> None:
+    run = pairs_of({"cubic": 1.0, "bbr": 1.5})
+    for pair in ({"bbr": "reno"}, {"reno": "bbr"}):
+        with pytest.raises(RunError, match="no strategy 'reno'; there are cubic, bbr"):
+            equivalence_of_runs(run, run, 0.02, counterparts=pair)
+
+
 def test_an_interval_as_it_is_drawn() -> None:
     # 21 characters from -4 to 4 points: 2.5 a point, the margins of 2 at 5 and 15.
     assert drawn_interval(0.0, 0.8, 2.0) == "     ┊  ━━●━━  ┊     "

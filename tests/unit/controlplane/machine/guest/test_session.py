@@ -56,10 +56,10 @@ def test_the_target_decides_what_session_it_is(tmp_path: Path) -> None:
 
 def test_a_booted_guest_has_its_hosts_ready(session: GuestSession) -> None:
     hosts = hosts_of(session)
-    assert hosts["snd"]["addresses"] == ["10.64.0.1/32", "10.64.0.2/32"]
-    assert hosts["snd"]["routes"] == ["10.65.0.0/16"]
-    assert hosts["rcv"]["addresses"] == ["10.65.0.1/32", "10.65.0.2/32"]
-    assert hosts["rcv"]["routes"] == ["10.64.0.0/16"]
+    snd, rcv = (["10.64.0.1/32", "10.64.0.2/32"], ["10.65.0.1/32", "10.65.0.2/32"])
+    assert (hosts["snd"]["addresses"], hosts["rcv"]["addresses"]) == (snd, rcv)
+    assert hosts["snd"]["routes"] == dict(zip(rcv, snd, strict=True))
+    assert hosts["rcv"]["routes"] == dict(zip(snd, rcv, strict=True))
     assert hosts["snd"]["sysctls"] == session.sysctls
     shared = session.sysctls.keys() - hosts["rcv"]["sysctls"].keys()  # type: ignore[attr-defined]
     assert shared == {"net.ipv4.tcp_mem"}

@@ -1,6 +1,6 @@
 """Sockets as Linux 6.1 lists them, of both versions of IP."""
 
-from nashbed.controlplane.machine.host.sockets import ANY, local_ends
+from nashbed.controlplane.machine.host.sockets import ANY_IPV6, local_ends
 
 UDP = """\
    sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -20,7 +20,7 @@ TCP = """\
 
 def test_local_ends_are_read_as_people_write_them() -> None:
     assert local_ends(UDP) == [("127.0.0.1", 10001)]
-    assert local_ends(UDP + UDP6)[1:] == [(ANY, 10001), ("10.64.0.1", 10002)]
+    assert local_ends(UDP + UDP6)[1:] == [(ANY_IPV6, 10001), ("10.64.0.1", 10002)]
 
 
 def test_what_is_left_of_an_earlier_connection_is_no_end() -> None:
