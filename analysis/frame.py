@@ -106,7 +106,6 @@ class Columns(Generic[Source]):
 
     Attributes:
         name: Their names in words, for a reader of the documentation.
-        about: What they are.
         of: What is measured -> the columns.
     """
 
@@ -121,7 +120,6 @@ class Frame(Generic[Source]):
 
     Attributes:
         name: Its name in exports, and in the page's address.
-        title: Its head on a page.
         each: What it has a row for each of.
         columns: Its columns; the first one is the setting.
         rows: What is measured -> the rows: column -> word, number, estimate or None.

@@ -140,7 +140,6 @@ class Cell:
     """The valid repetitions of one mix at one setting.
 
     Attributes:
-        state: The mix.
         trials: The repetitions' measures; may be empty (all invalid, or not run yet).
     """
 
@@ -317,9 +316,6 @@ def _mix_order(state: State) -> tuple[tuple[int, ...], State]:
 def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
     """Compute every registered metric of a trial.
 
-    Args:
-        scenario: The run's scenario.
-
     Raises:
         RunError: A table of the trial is damaged.
     """
@@ -385,10 +381,6 @@ def measure_run(run_dir: Path, on_step: OnStep = silent) -> RunMeasures:
 
     The result is kept in memory until the run directory changes, so that the summary, the
     equilibria, the acceptance check and the report of one command read the tables once.
-
-    Args:
-        run_dir: A run directory.
-        on_step: Is told of each trial.
 
     Raises:
         RunError: The directory is not a readable run.

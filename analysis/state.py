@@ -9,12 +9,7 @@ State = tuple[tuple[int, ...], ...]
 
 
 def mix_state(mix: Mix, strategies: Sequence[str]) -> State:
-    """The state of a mix; a strategy that a group does not name has no flow there.
-
-    Args:
-        mix: The mix of a trial.
-        strategies: The scenario's strategies.
-    """
+    """The state of a mix; a strategy that a group does not name has no flow there."""
     return tuple(tuple(group.counts.get(name, 0) for name in strategies) for group in mix)
 
 

@@ -73,22 +73,13 @@ def duration_text(ns: int) -> str:
 
 
 def buffer_text(setting: Setting, buffer_bytes: int) -> str:
-    """A buffer as its scenario means it: `10 BDP`, or the applied size.
-
-    Args:
-        buffer_bytes: Applied buffer.
-    """
+    """A buffer as its scenario means it: `10 BDP`, or the applied size."""
     bdp = setting.buffer_label.replace("bdp", " BDP")
     return size_text(buffer_bytes) if bdp == setting.buffer_label else bdp
 
 
 def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
-    """A setting in words, with what was applied.
-
-    Args:
-        rate_bps: Applied rate.
-        buffer_bytes: Applied buffer.
-    """
+    """A setting in words, with what was applied."""
     rtts = sorted(set(setting.base_rtt_ns))
     base = "/".join(duration_text(rtt) for rtt in rtts)
     size, buffer = size_text(buffer_bytes), buffer_text(setting, buffer_bytes)

@@ -50,7 +50,6 @@ class Outlook:
         queue: Queue of each party, shape (P,): a party is a flow in a queue.
         flow: Flow of each party, shape (P,).
         packets: Packets of each party, shape (P,).
-        flows: Number of flows F.
     """
 
     arrival_ns: IntArray
@@ -88,7 +87,6 @@ def look_ahead(chunks: Iterable[Arrays], flows: int) -> Outlook:
 
     Args:
         chunks: The arrays of FIRST_COLUMNS; the second pass must have the same chunks.
-        flows: Number of flows F.
     """
     arrivals, departures = [], []
     packets = np.zeros(0, np.int64)

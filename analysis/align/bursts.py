@@ -29,7 +29,6 @@ class BurstFinder:
     """Finds them among postcards that come nearly in the order of departures.
 
     Args:
-        outlook: What a first pass over the same chunks found.
         base_rtt_ns: Base RTT of each flow, shape (F,); a queue's is that of its nearest flow,
             of those that have most of their packets there.
         window_ns: Bursts that begin in [from, to) count.

@@ -89,11 +89,7 @@ def steps(rate_bps: int, changes: Sequence[PathChange], end_ns: int) -> PathCour
 
 
 def course_of(record: TrialRecord, scenario: Scenario) -> PathCourse | None:
-    """What the path of a trial did, as applied; None: nothing.
-
-    Args:
-        scenario: The run's scenario, which says how base RTTs change.
-    """
+    """What the path of a trial did, as applied; None: nothing."""
     applied, own = record.applied, scenario_at(scenario, record.setting)
     events = sorted([*_link_events(applied), *_rtt_events(own)], key=lambda each: each[0])
     changes, rate = [], applied.rate_bps

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.scenario_keys import BinnedPostcards
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
@@ -25,9 +23,16 @@ from .bursts import COLUMNS as BURST_COLUMNS
 from .bursts import BurstFinder
 from .course import course_of
 from .data import FloatArray, FlowSamples, Goodput, QueueTotals, TrialData
-from .segments import load_segments
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
-from .traffic import load_datagrams, load_transfers, who_always_sends, whose_data_returns
+from .traffic import (
+    known_flows,
+    load_datagrams,
+    load_segments,
+    load_transfers,
+    table_of_flows,
+    who_always_sends,
+    whose_data_returns,
+)
 
 SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
 
@@ -55,10 +60,9 @@ def link_of(trial: SealedTrial) -> Link:
 
 def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
     """Sums of several queues, and the bursts that came to each: two passes over the postcards."""
-    path = trial.path / "postcards.parquet"
 
     def cards(columns: Sequence[str]) -> Iterator[Arrays]:
-        return (_known_flows(c, data.flows, path) for c in trial.batches("postcards", columns))
+        return _chunks(trial, "postcards", columns, data.flows)
 
     outlook = look_ahead(cards(FIRST_COLUMNS), data.flows)
     finder = BurstFinder(outlook, data.base_rtt_ns, trial.record.window_ns)
@@ -76,9 +80,6 @@ def _with_queues(trial: SealedTrial, data: TrialData) -> TrialData:
 
 def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
     """Read what end hosts tell of a trial, and nothing of its queue: no postcard is read.
-
-    Args:
-        scenario: The run's scenario.
 
     Raises:
         RunError: A table is damaged.
@@ -131,20 +132,22 @@ def bin_length_ns(scenario: Scenario) -> int:
 def _queue(trial: SealedTrial, scenario: Scenario, data: TrialData) -> QueueTotals | None:
     link, flows = replace(link_of(trial), over_time=data.path_changes), data.flows
     if trial.has("postcards"):
-        chunks = trial.batches("postcards", POSTCARD_COLUMNS)
-        checked = (_known_flows(chunk, flows, trial.path / "postcards.parquet") for chunk in chunks)
-        return sum_postcards(checked, flows, link)
+        return sum_postcards(_chunks(trial, "postcards", POSTCARD_COLUMNS, flows), flows, link)
     if trial.has("bins"):
-        chunks = trial.batches("bins", BIN_COLUMNS)
-        checked = (_known_flows(chunk, flows, trial.path / "bins.parquet") for chunk in chunks)
-        return sum_bins(checked, flows, link, bin_length_ns(scenario))
+        chunks = _chunks(trial, "bins", BIN_COLUMNS, flows)
+        return sum_bins(chunks, flows, link, bin_length_ns(scenario))
     return None
+
+
+def _chunks(trial: SealedTrial, name: str, columns: Sequence[str], flows: int) -> Iterator[Arrays]:
+    path = trial.path / f"{name}.parquet"
+    return (known_flows(chunk, flows, path) for chunk in trial.batches(name, columns))
 
 
 def _goodput(trial: SealedTrial, scenario: Scenario, flows: int) -> Goodput | None:
     if not trial.has("goodput"):
         return None
-    table = _known_flows(trial.arrays("goodput"), flows, trial.path / "goodput.parquet")
+    table = table_of_flows(trial, "goodput", flows)
     t_ns, column = np.unique(table["t_ns"], return_inverse=True)
     grid = np.zeros((flows, len(t_ns)))
     np.add.at(grid, (table["flow"], column), table["bytes"].astype(np.float64))
@@ -154,18 +157,8 @@ def _goodput(trial: SealedTrial, scenario: Scenario, flows: int) -> Goodput | No
 def _samples(trial: SealedTrial, flows: int) -> FlowSamples | None:
     if not trial.has("flow_samples"):
         return None
-    table = trial.arrays("flow_samples", SAMPLE_COLUMNS)
-    table = _known_flows(table, flows, trial.path / "flow_samples.parquet")
+    table = table_of_flows(trial, "flow_samples", flows, SAMPLE_COLUMNS)
     order = np.lexsort((table["t_ns"], table["flow"]))
     columns = {name: values[order] for name, values in table.items()}
     first = np.searchsorted(columns["flow"], np.arange(flows + 1))
     return FlowSamples(first.astype(np.int64), columns)
-
-
-def _known_flows(table: Arrays, flows: int, path: Path) -> Arrays:
-    """Refuse rows of flows that the trial does not have."""
-    flow = table["flow"]
-    if len(flow) and int(flow.max()) >= flows:
-        problem = f"holds flow {int(flow.max())}, but the trial has {flows} flows"
-        raise damaged(path, problem, TRIAL_REMEDY)
-    return table

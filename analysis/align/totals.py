@@ -48,7 +48,6 @@ class Link:
     Attributes:
         window_ns: The measured window (from, to).
         rate_bps: Applied rate.
-        overhead_bytes: Bytes counted for each packet besides the frame.
         over_time: Whether what leaves is summed over time, too.
     """
 
@@ -81,8 +80,6 @@ def sum_postcards(chunks: Iterable[Arrays], flows: int, link: Link) -> QueueTota
     Args:
         chunks: Postcards in any order and chunking: the arrays of POSTCARD_COLUMNS, and with
             several queues `queue`, `queue_bytes` and `own_queue_bytes`.
-        flows: Number of flows F.
-        link: The window and the bottleneck.
     """
     sums = _Sums.empty(flows)
     for chunk in chunks:
@@ -225,9 +222,6 @@ def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> Q
 
     Args:
         chunks: Bins in any order: the arrays of BIN_COLUMNS.
-        flows: Number of flows F.
-        link: The window and the bottleneck.
-        bin_ns: Length of a bin.
     """
     sums = _Sums.empty(flows)
     for chunk in chunks:

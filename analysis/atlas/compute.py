@@ -41,8 +41,6 @@ class MapPoint:
 
     Attributes:
         x: Value on the x axis, in its base unit.
-        y: Value on the y axis.
-        crossing: The model's equilibrium.
         other: The other model's; None if none was asked.
         transient: Whether the fluid model says that the mix at the equilibrium has not settled;
             None if that was not asked, or is a corner.
@@ -81,7 +79,6 @@ class EquilibriumMap:
     """A computed map.
 
     Attributes:
-        plane: What it is over.
         other: Name of the model that it is held against; None: none.
         points: Row by row, upwards; each row to the right.
     """
@@ -119,10 +116,8 @@ def compute_map(
     """Compute a map.
 
     Args:
-        plane: What it is over.
         other: A model that it is held against, asked too; None: none.
         processes: How many processes compute; 1: this one.
-        on_row: Told after each row.
         settled: Whether to ask the fluid model too whether the mixes at the equilibria settle in
             the time that there is; some ten times as slow.
 
@@ -147,7 +142,6 @@ class MapQuestion:
 
     Attributes:
         other: Name of the one that it is held against.
-        settled: Whether the equilibrium has settled.
     """
 
     model: str
@@ -196,9 +190,6 @@ def _point(
     """One point.
 
     Args:
-        plane: What the map is over.
-        place: Its x and y.
-        wanted: What is asked.
         start: Part of the flows that is expected to run BBR; None: not known.
     """
     question = plane.question(*place)

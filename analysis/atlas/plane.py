@@ -55,10 +55,6 @@ class AxisKind:
     """A quantity that a map can have as an axis.
 
     Attributes:
-        name: As on the command line.
-        title: What the figure says.
-        column: Its column in tables.
-        example: A range as it is written.
         units: Units that it may be written with; one without any has "".
         read: Text with its unit -> value in the base unit (BDP, packets, bit/s, s, flows).
         shown: What the figure multiplies a value with.
@@ -116,8 +112,6 @@ class AxisAnswer(ContractModel):
         quantity: Its quantity, as on the command line.
         column: Its column in tables.
         low: Its smallest value.
-        high: Its largest.
-        steps: How many values.
         spacing: Whether these, or their logarithms, are evenly spaced.
     """
 
@@ -133,11 +127,8 @@ class PlaneAnswer(ContractModel):
     """What a map is over, in JSON, in base units.
 
     Attributes:
-        x: The axis to the right.
-        y: The axis upwards.
         fixed: Column of a table -> value of a quantity that is fixed; `duration_s` and
             `window_bytes` (null: no limit) among them.
-        start: How the flows start.
     """
 
     x: AxisAnswer
@@ -151,7 +142,6 @@ class MapAxis:
     """One axis of a map.
 
     Attributes:
-        kind: Which quantity.
         low: Its smallest value, in the base unit.
         high: Its largest.
         steps: How many values.
@@ -245,10 +235,7 @@ class MapPlane:
     """What a map is over.
 
     Attributes:
-        x: The axis to the right.
-        y: The axis upwards.
         fixed: The other quantities by name, in base units (BDP, packets, bit/s, s, flows).
-        duration_s: How long the flows compete, in seconds.
         start: How they start, one of `STARTS`.
         window_bytes: Most that a socket's buffers let a flow have in flight; None: no limit.
     """
@@ -265,7 +252,6 @@ class MapPlane:
 
         Args:
             x: Value on the x axis, in its base unit.
-            y: Value on the y axis.
         """
         at = {**self.fixed, self.x.kind.name: x, self.y.kind.name: y}
         flows = int(at["flows"])
@@ -315,8 +301,6 @@ def plane_of(x: MapAxis, y: MapAxis, given: Mapping[str, float | None]) -> MapPl
     """A plane, with what was not given as `DEFAULTS` has it.
 
     Args:
-        x: The axis to the right.
-        y: The axis upwards.
         given: What is to be fixed: `buffer`, `rate`, `base_rtt`, `flows`; None: not given.
 
     Raises:

@@ -25,10 +25,6 @@ class KnownSetting(ContractModel):
     Attributes:
         source: Paper, or the run's name.
         published: Whether it is a paper's rather than our own.
-        rate_bps: Rate in bit/s.
-        base_rtt_s: Base RTT of all flows in seconds.
-        buffer_bdp: Buffer in BDP.
-        flows: Flows N.
         duration_s: How long they competed, in seconds.
         start: How they started, as `starts_label` has it.
         share: Part of the flows that runs BBR at the equilibrium; of several the middle.
@@ -67,7 +63,6 @@ class PlacedSetting(KnownSetting):
     Attributes:
         bdp_per_flow_packets: Its BDP per flow in full packets.
         x: Its place, in the axis' base unit.
-        y: Its place upwards.
         differs: Quantities of the map at this place from which the setting differs, by name.
     """
 
@@ -106,9 +101,6 @@ def _published(found: PublishedEquilibrium) -> KnownSetting:
 
 def run_settings(run_dir: Path) -> list[KnownSetting]:
     """The equilibria of a run of ours: settings of CUBIC and BBR, one base RTT, drop-tail, no loss.
-
-    Args:
-        run_dir: A run directory.
 
     Raises:
         RunError: It is not a readable run.
@@ -167,9 +159,6 @@ def place_settings(plane: MapPlane, settings: Sequence[KnownSetting]) -> list[Pl
     What an equilibrium follows first are the buffer in BDP and the BDP per flow. A setting
     belongs where it has both as the map has them there; where base RTT, flows, the length of the
     trials or their start are others, the place says so.
-
-    Args:
-        plane: What the map is over.
     """
     placed = (_place(plane, setting) for setting in settings)
     return [each for each in placed if each is not None]

@@ -97,11 +97,8 @@ class AskedFor(PlaneAnswer, _AskedModels):
     """What was asked and what came of it.
 
     Attributes:
-        points: Points of the map.
         questions: Questions that the model was asked for all of them.
         refused: Points at which it refused.
-        uncertain: Points that are not certain.
-        uncertain_from: What counts as such.
     """
 
     points: int
@@ -124,11 +121,7 @@ class MapDocument(AskedFor, JsonAnswer):
 
 
 class _Made(JsonAnswer):
-    """The beginning of what `nashbed atlas` answers.
-
-    Attributes:
-        ok: True.
-    """
+    """The beginning of what `nashbed atlas` answers."""
 
     ok: bool = True
 
@@ -153,7 +146,6 @@ def map_json(
     """What was asked, of which model, by which version, and the measured settings on the map.
 
     Args:
-        placed: The settings that are drawn on it.
         made: When, by which versions, and how long it took.
     """
     document = MapDocument(**vars(asked_for(computed)), settings=tuple(placed), made=dict(made))

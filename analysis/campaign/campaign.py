@@ -36,7 +36,6 @@ class TrialRequest(NamedTuple):
 
     Attributes:
         game: Index of the setting.
-        state: The mix.
     """
 
     game: int
@@ -50,7 +49,6 @@ class Rules:
 
     Attributes:
         repetitions: Most repetitions of a mix.
-        lanes: Trials side by side.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
         budget: Most mixes of a setting; None: as many as it takes.
         least: Fewest repetitions of the mixes that decide: two, where opposite starts must agree.
@@ -124,7 +122,6 @@ class Campaign:
 
     Args:
         games: The settings; neighbouring ones beside each other.
-        rules: How far to go.
     """
 
     def __init__(self, games: Sequence[Game], rules: Rules) -> None:

@@ -39,8 +39,6 @@ def flanks(length: int, here: int, known: set[int], leads: Mapping[int, FloatArr
 
     Args:
         length: Flows N; positions are 0 to N.
-        here: The equilibrium.
-        known: Positions that were asked for.
         leads: Position -> B's lead in each of its trials.
     """
     low, high = open_sides(leads, length)
@@ -59,7 +57,6 @@ def open_sides(leads: Mapping[int, FloatArray], length: int) -> tuple[bool, bool
 
     Args:
         leads: Position -> B's lead in each of its trials.
-        length: Flows N.
     """
     sure = [i for i in ends_of_leads(leads, length, places_per_flow=1).intervals if i.sure]
     return open_ends(sure, length)

@@ -2,15 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.plan import ExpectedSearch
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting, scenario_at
+from nashbed.controlplane.store.sealed_trial import open_trial
 
+from ..measures import measure_trial
 from ..models.expected import Mixes, expected_crossing, mixes_of, quick_crossing
 from ..nash.game import Payoffs
+from ..nash.of_run import payoffs_of
+from ..nash.utility import utility_of
 from ..state import State
 from .campaign import Campaign, Game, Rules
 
@@ -78,9 +83,6 @@ def expected_search(
     The made-up games have an equilibrium near the model's, or at a random place where no model
     speaks of them, noise, and utilities that fall as more flows run the same strategy; real ones
     are as kind or less so. It is an estimate.
-
-    Args:
-        at_once: Trials side by side.
     """
     campaign = quick_campaign(scenario, settings, at_once)
     plays = [_play(deepcopy(campaign), seed) for seed in range(PLAYS)]
@@ -117,3 +119,21 @@ def _target(game: Game, rng: np.random.Generator) -> Payoffs:
         return rng.dirichlet(np.ones(game.strategies), len(game.sizes))
     second = np.clip(game.hints[0][0][1] / game.sizes[0] + rng.normal(0, OFF), 0, 1)
     return np.array([[1 - second, second]])
+
+
+def payoffs_of_trial(folder: Path, scenario: Scenario) -> Payoffs:
+    """Utilities of the flows of a sealed trial.
+
+    Args:
+        scenario: The run's scenario; says what a flow wants.
+
+    Returns:
+        Utility of a flow of each group and strategy, shape (G, S); NaN where there is none.
+
+    Raises:
+        RunError: A table is damaged.
+        ConfigError: The scenario's own utility cannot be imported.
+    """
+    measures = measure_trial(open_trial(folder), scenario)
+    utility = utility_of(scenario.equilibrium.utility)
+    return payoffs_of(measures, scenario.strategies, len(scenario.mixed), utility)

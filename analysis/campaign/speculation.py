@@ -30,7 +30,6 @@ def fill(
 
     Args:
         length: Flows N; positions are 0 to N.
-        lead: What is known of the leads.
         asked: Positions that the search asks for; always in the answer.
         known: Positions that are measured, or cannot be.
         width: How many positions fit into a round.

@@ -53,7 +53,6 @@ class Capture:
     """A capture file in the address space.
 
     Attributes:
-        path: The file.
         file: Its bytes.
     """
 
@@ -202,8 +201,6 @@ def walk(capture: Capture, chain: Chain, at: int, limit: int) -> tuple[NDArray[n
     """Follow a chain of records: the one thing that is done packet by packet.
 
     Args:
-        capture: The file.
-        chain: How they follow each other.
         at: Position of the first record.
         limit: How many at most.
 

@@ -43,11 +43,7 @@ def resolution(value: int) -> int:
 
 
 class Reader:
-    """Goes through the blocks of a file.
-
-    Args:
-        capture: The file.
-    """
+    """Goes through the blocks of a file."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture

@@ -21,9 +21,7 @@ class ExactTime(ContractModel):
     """A time in whole numbers.
 
     Attributes:
-        s: Seconds.
         fraction: Units of the fraction.
-        per_second: Units per second.
     """
 
     s: int
@@ -35,12 +33,10 @@ class ListedPacket(ContractModel):
     """One packet.
 
     Attributes:
-        time: Its time.
         device: The device that stamped it; -1: not known.
         port: The device's port; -1: not known.
         bytes: Length of the frame without the trailer.
         original_fcs: As on the wire, read big-endian; 0: the format keeps none.
-        marks: What is wrong with it.
     """
 
     time: ExactTime
@@ -57,7 +53,6 @@ class PortCount(ContractModel):
     Attributes:
         device: The device; -1: not known.
         port: Its port; -1: not known.
-        packets: How many.
     """
 
     device: int
@@ -71,15 +66,11 @@ class CaptureSummary(ContractModel):
     Attributes:
         format: The format whose times are used, of interfaces that differ each; this answer has no
             number of its layout.
-        ok: True.
-        capture: The file.
         container: pcap, pcapng or erf.
         new_fcs_bytes: Length of the FCS behind the trailer (0 without a trailer).
-        packets: How many.
         first: Time of the first packet of the file; null without any.
         last: Time of the last one.
         backwards: Packets whose time is before that of the one in front.
-        ports: Packets of each port.
         marks: Name of a mark -> packets.
         listed: The first packets, one by one.
         notes: What else could have been thought of the times, and which interface has which.
@@ -153,7 +144,6 @@ def summarise_timestamps(
     """Read a whole capture.
 
     Args:
-        path: The file.
         form: A trailer's name, `file`, or None: find it out.
         fcs_bytes: Length of a new FCS behind the trailer; None: find it out.
         list_up_to: How many packets are listed one by one.

@@ -33,12 +33,9 @@ class Segment:
 
     Attributes:
         t_ns: When, in ns of the capture's clock.
-        seq: Sequence number.
         ack: Acknowledgement number (None: no ACK flag).
         payload: Bytes of payload, by the IP header's length.
         ts_value: The time-stamp option's value (None: no such option).
-        ts_echo: The value that it echoes.
-        syn: Whether it begins a connection.
     """
 
     t_ns: int
@@ -110,7 +107,6 @@ def parse_frame(frame: bytes, t_ns: int) -> Segment | str:
 
     Args:
         frame: The frame, possibly cut off behind the TCP header.
-        t_ns: When it was captured.
     """
     at = 12
     while int.from_bytes(frame[at : at + 2], "big") in TAGS:

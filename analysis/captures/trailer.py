@@ -57,8 +57,6 @@ class TrailerFormat:
     """A trailer's layout.
 
     Attributes:
-        name: As on the command line.
-        title: As in a report.
         fcs_choices: Lengths of a new FCS behind it that are to be tried.
         decode: Reads the trailers of frames, given the length of the new FCS.
     """

@@ -31,8 +31,6 @@ class ClockOffset(ContractModel):
         drift: By how much the other clock is faster, dimensionless.
         offset_error_ps: Largest error of the offset.
         drift_error: Largest error of the drift.
-        packets: How many both saw.
-        span_s: For how long.
     """
 
     origin_s: int

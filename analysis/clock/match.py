@@ -85,7 +85,6 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Capture
     """Read the IPv4 TCP packets of a capture; the rest is skipped. Each takes 60 bytes of memory.
 
     Args:
-        source: The capture.
         clock: Whose clock its times are of; None: one of its own.
     """
     parts = [_of_chunk(frames, stamps) for frames, stamps in source.chunks()]

@@ -33,8 +33,6 @@ class Mismatch:
     """A packet on which captures and postcards disagree.
 
     Attributes:
-        tcp_seq: Its TCP sequence number.
-        problem: What is wrong with it.
         postcard_ns: Its sojourn time by the postcard (None: no postcard).
         capture_ns: Its delay by the captures (None: not in both).
     """

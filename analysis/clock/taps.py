@@ -25,7 +25,6 @@ class Tap:
     """One place of capture.
 
     Attributes:
-        path: The capture.
         form: Format of its time stamps; None: found out.
     """
 

@@ -38,7 +38,6 @@ class Instants:
     """Times of n packets on one clock.
 
     Attributes:
-        base: The clock.
         origin_s: The second that picoseconds are counted from.
         ps: Picoseconds since then, shape (n,).
     """

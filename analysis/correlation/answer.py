@@ -176,11 +176,7 @@ def _mix(run: RunCorrelation, mix: MixReadings) -> MixReadingsAnswer:
 
 
 def ledger_answer(ledger: Ledger, mix: str) -> LedgerAnswer:
-    """The ledger of a mix for a script.
-
-    Args:
-        mix: The mix in words.
-    """
+    """The ledger of a mix for a script."""
     replaced = ledger.replaced
     return LedgerAnswer(
         mix=mix,

@@ -23,7 +23,6 @@ class Assumption:
     Attributes:
         key: Its name in data, and the name of its input in `models.mishra2022.Inputs`.
         short: Its name in figures.
-        words: What is assumed.
         equation: The paper's equations that make it.
         unit: The unit of the measured value.
         relative: Whether the input is the ratio measured / assumed rather than the measured value.
@@ -150,10 +149,6 @@ def check_assumptions(
     windows: BbrWindows | None,
 ) -> dict[str, AssumptionCheck]:
     """Every assumption that can be held against a trial, by key.
-
-    Args:
-        measures: Its metrics.
-        series: Its series over time.
 
     Returns:
         Nothing but for CUBIC against BBR at one base RTT; without what was not measured.

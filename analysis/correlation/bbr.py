@@ -56,7 +56,6 @@ def least_before(occupancy: NDArray[np.float64], length_ns: int) -> NDArray[np.f
 
     Args:
         occupancy: Mean bytes in each bin, shape (B,).
-        length_ns: Length of a bin.
 
     Returns:
         Bytes, shape (B,); NaN in the first 10 s, for which nothing is known of what was before.
@@ -110,11 +109,6 @@ class BbrWindows:
 
 def bbr_windows(measures: TrialMeasures, series: FlowSeries, samples: Arrays) -> BbrWindows | None:
     """Read a trial window by window.
-
-    Args:
-        measures: Its metrics.
-        series: Its series over time.
-        samples: Its TCP_INFO samples.
 
     Returns:
         The windows; None without BBR flows or with less than 20 s of measured time.

@@ -22,7 +22,6 @@ class CongestionEvent:
         start_ns: The first drop.
         end_ns: The last drop.
         flows: Flows that lost at least one packet, sorted.
-        drops: Packets dropped.
     """
 
     start_ns: int
@@ -138,7 +137,6 @@ def shifted_null(
         flow: Their flows, shape (n,).
         flows: The flows looked at, with those that never lose.
         length_ns: Longest event, from event_length_ns.
-        window_ns: The measured window.
 
     Returns:
         The distribution of the mean of losing_shares; None with fewer than two flows that lose.

@@ -77,8 +77,6 @@ def cubic_losses(
     """Read a trial's losses; None without a CUBIC flow.
 
     Args:
-        measures: Its metrics.
-        series: Its series over time.
         samples: Its TCP_INFO samples, if it has any.
 
     Raises:

@@ -21,8 +21,6 @@ class KPrediction(ContractModel):
     """BBR's share of the throughput in one trial: measured, and predicted with each k.
 
     Attributes:
-        trial: The trial's id.
-        setting: Its setting's label.
         bbr_share: BBR's aggregate share of the throughput, measured.
         k: Choice -> k.
         predicted: Choice -> the model's aggregate share of BBR.

@@ -104,8 +104,6 @@ class Ledger:
     """All assumptions in one mix.
 
     Attributes:
-        state: The mix.
-        question: The mix as a question to the model.
         share: BBR's measured share of the throughput.
         predicted: Bound -> the share that the model predicts.
         replaced: The share that the model predicts from the measured values; None if one of them

@@ -40,7 +40,6 @@ class FlowSeries:
     Attributes:
         occupancy: Mean bytes of each flow in the queue, shape (F, B).
         departed: Frame bytes of each flow that left, shape (F, B).
-        drops: Every drop.
         exact: Whether instants can be rebuilt from postcards.
     """
 
@@ -56,7 +55,6 @@ def load_series(trial: SealedTrial, scenario: Scenario, flows: int) -> FlowSerie
 
     Args:
         scenario: The run's scenario: it says which postcards were recorded.
-        flows: Number of flows F.
 
     Raises:
         RunError: The table is damaged.

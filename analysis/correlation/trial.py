@@ -42,7 +42,6 @@ class TrialCorrelation:
     """One trial. F is its number of flows; what could not be had is None.
 
     Attributes:
-        measures: The trial's metrics.
         cubic: CUBIC's losses (None: no such flow, or drops are not known).
         bbr: BBR's path (None: no such flow, or no samples).
         held: The model's assumptions that could be held against it, by key.
@@ -56,10 +55,6 @@ class TrialCorrelation:
 
 def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrelation:
     """Read one measured trial; its postcards are streamed twice.
-
-    Args:
-        measures: Its metrics.
-        scenario: The run's scenario.
 
     Raises:
         RunError: A table of the trial is damaged.

@@ -41,7 +41,6 @@ class Building:
     """A pyramid that is being built.
 
     Attributes:
-        thread: What builds it.
         done: Packets read.
         total: Packets in all.
         problem: Why it failed; empty: it has not.
@@ -72,7 +71,6 @@ class Explorer:
     """A run directory that is looked into; it is never written to but for its pyramids.
 
     Attributes:
-        path: The run directory.
         cache: Where pyramids are kept if the run directory cannot be written to.
     """
 

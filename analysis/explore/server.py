@@ -49,7 +49,6 @@ class ExplorerServer(ThreadingHTTPServer):
     """Serves a run until it is shut down.
 
     Args:
-        explorer: The run.
         port: The port; 0: any that is free.
     """
 

@@ -56,7 +56,6 @@ def draw_map(
     """Draw a map: the share of the flows that run BBR where no flow gains by switching.
 
     Args:
-        placed: The measured settings that belong on it.
         note: What is added to the line about the model, such as the date.
 
     Returns:
@@ -294,10 +293,6 @@ def _fixed(name: str, value: float) -> str:
 def check_folder(folder: Path, overwrite: bool) -> None:
     """Refuse a folder that an atlas cannot go into.
 
-    Args:
-        folder: Where its files are to go.
-        overwrite: Whether an atlas that is there may be replaced.
-
     Raises:
         ConfigError: It is no folder, or has an atlas.
     """
@@ -320,7 +315,6 @@ def write_map(
     """Write all files of an atlas; a stop leaves the files that were there before.
 
     Args:
-        placed: The measured settings that belong on it.
         folder: Where they go; it is made if it is missing.
         note: What the figure says besides, such as the date.
         made: When and by what it was made, for the JSON file.

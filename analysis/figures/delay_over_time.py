@@ -1,6 +1,5 @@
 """RTT and queueing delay over time: by sockets, by captures, and by captures against postcards."""
 
-import collections
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,12 +36,7 @@ class CaptureRtt(ContractModel):
     """The RTT of a flow in a capture.
 
     Attributes:
-        capture: The file.
-        port: The sender's port.
-        samples: How many RTTs it has.
-        min_ms: The smallest.
         median_ms: Half of them are larger.
-        max_ms: The largest.
         passed_over: One line on the capture's packets that were not looked at; null: all were.
     """
 
@@ -168,30 +162,28 @@ def write_rtt_of_captures(
     suffix = out.suffix[1:]
     if suffix not in FORMATS:
         raise RunError(f"{out}: figures are {', '.join(FORMATS)}")
-    with house_style():
-        plot = captures_plot(captures, until_s)
-        if plot is None:
-            names = ", ".join(str(c) for c in captures)
-            raise RunError(
-                f"{names}: no ACK echoes a time stamp of a data segment; capture both directions "
-                "beside the senders, with TCP time stamps on" + _passed_over(captures)
-            )
-        with writing(out):
-            save(draw(plot), out.with_suffix(""), (suffix,))
-    return tuple(row for path in captures for row in _numbers(path))
-
-
-def captures_plot(captures: Sequence[Path], until_s: float | None = None) -> Plot | None:
-    """The RTTs of captures made beside the senders, each from its first data on.
-
-    None if no flow has a sample in the first `until_s` seconds (None: in all).
-
-    Raises:
-        RunError: A capture is missing or damaged.
-    """
-    flows = [(path.stem, s) for path in captures for s in capture_rtt(read_segments(path))]
+    rows: list[CaptureRtt] = []
+    flows: list[tuple[str, RttSeries]] = []
+    passed_over = Counter[str]()
+    for path in captures:
+        counts = Counter[str]()
+        found = capture_rtt(read_segments(path, counts))
+        rows += (_numbers(path, series, passed_over_text(counts)) for series in found)
+        flows += ((path.stem, series) for series in found)
+        passed_over += counts
     if not flows:
-        return None
+        names, text = ", ".join(map(str, captures)), passed_over_text(passed_over)
+        raise RunError(
+            f"{names}: no ACK echoes a time stamp of a data segment; capture both directions "
+            "beside the senders, with TCP time stamps on" + (f" ({text})" if text else "")
+        )
+    with house_style(), writing(out):
+        save(draw(captures_plot(flows, until_s)), out.with_suffix(""), (suffix,))
+    return tuple(rows)
+
+
+def captures_plot(flows: Sequence[tuple[str, RttSeries]], until_s: float | None = None) -> Plot:
+    """The RTTs of flows, each with its capture's name and from its first data on."""
     names = tuple(name for name, _ in flows)
     items = []
     for name, series in flows:
@@ -208,33 +200,17 @@ def _dots(series: RttSeries, label: str, colour: str) -> Line:
                 alpha=0.4)  # fmt: skip
 
 
-def _numbers(path: Path) -> list[CaptureRtt]:
-    rows = []
-    passed_over = Counter[str]()
-    found = capture_rtt(read_segments(path, passed_over))
-    for series in found:
-        low, middle, high = np.percentile(series.rtt_ns, (0, 50, 100)) / 1e6
-        rows.append(
-            CaptureRtt(
-                capture=str(path),
-                port=series.flow[0][1],
-                samples=len(series.rtt_ns),
-                min_ms=float(low),
-                median_ms=float(middle),
-                max_ms=float(high),
-                passed_over=passed_over_text(passed_over),
-            )
-        )
-    return rows
-
-
-def _passed_over(captures: Sequence[Path]) -> str:
-    """What an error adds where packets of the captures were not looked at."""
-    counts = Counter[str]()
-    for path in captures:
-        collections.deque(read_segments(path, counts), maxlen=0)
-    text = passed_over_text(counts)
-    return f" ({text})" if text else ""
+def _numbers(path: Path, series: RttSeries, passed_over: str | None) -> CaptureRtt:
+    low, middle, high = np.percentile(series.rtt_ns, (0, 50, 100)) / 1e6
+    return CaptureRtt(
+        capture=str(path),
+        port=series.flow[0][1],
+        samples=len(series.rtt_ns),
+        min_ms=float(low),
+        median_ms=float(middle),
+        max_ms=float(high),
+        passed_over=passed_over,
+    )
 
 
 def tap_delay_plot(comparison: TapComparison) -> Plot | None:

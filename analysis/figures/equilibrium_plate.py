@@ -45,7 +45,6 @@ def write_plate(
     """Draw a plate into a file.
 
     Args:
-        rows: Rows of equilibria.
         path: The file; its ending says in which format.
 
     Raises:

@@ -28,7 +28,6 @@ class Look:
 
     Attributes:
         colour: Where colours do not stand for CCAs.
-        style: Line style.
         width: Line width in points.
         band: Models of the same one are the two ends of a band, which has this name.
     """

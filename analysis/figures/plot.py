@@ -211,8 +211,6 @@ class Axis:
     """An axis; what is not said is as matplotlib has it.
 
     Attributes:
-        low: Lower end.
-        high: Upper end.
         room: Without an upper end: what is drawn, times this.
         scale: Of matplotlib's; `swept`: logarithmic where `places` span more than a factor of 20.
         places: What is on a swept axis.

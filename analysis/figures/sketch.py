@@ -21,7 +21,6 @@ class Sketch:
         kind: Which figure it is, e.g. `throughput_by_mix`.
         setting: Label of its setting; empty: it is of the whole run.
         title: One line.
-        caption: What is shown and how to read it.
         made: Its data, or what draws itself in the style that is set; None: nothing to show.
         suffix: What distinguishes it from others of the same kind and setting.
     """

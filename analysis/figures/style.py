@@ -159,10 +159,6 @@ def share_colours(first: str, second: str) -> ListedColormap:
     from a light grey at one half to the two colours, which are as dark as each other. So it reads
     without colour vision too: the darker, the nearer to a corner. Source: B. Ottosson, "A
     perceptual color space for image processing" (2020), OKLab's matrices.
-
-    Args:
-        first: Name of a CCA.
-        second: Name of another one.
     """
     ends = [
         _to_oklab(np.array(to_rgb(colour_of(name, (first, second))))) for name in (first, second)

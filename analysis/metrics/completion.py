@@ -45,12 +45,7 @@ def completion_time(arrival_ns: IntArray, completed_ns: FloatArray) -> FloatArra
 
 @dataclass(frozen=True)
 class IdealPath:
-    """A path without competitors and without loss.
-
-    Attributes:
-        rate_bps: Rate of the bottleneck.
-        overhead_bytes: Bytes counted there for each packet besides its frame.
-    """
+    """A path without competitors and without loss."""
 
     rate_bps: int
     overhead_bytes: int = 0

@@ -21,10 +21,6 @@ def harm_of_more(alone: float, beside: float) -> float:
 def harm_of_less(alone: float, beside: float) -> float:
     """Harm in a metric of which less is better, such as delay and loss (unit 1).
 
-    Args:
-        alone: Its value without competitors.
-        beside: Its value beside them.
-
     Returns:
         (beside - alone) / beside: 0, none; near 1, nearly all of it is the competitors' doing;
         negative, a benefit. Where both are 0 there is none.

@@ -32,7 +32,6 @@ def stays(told: IntArray, mode: int, after: int | None) -> IntArray:
 
     Args:
         told: The mode at each sample, in the order of time, shape (rows,).
-        mode: Which.
         after: Only stays that follow this mode; None: any.
     """
     inside = np.concatenate(([0], told == mode, [0])).astype(np.int8)

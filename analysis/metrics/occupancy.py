@@ -52,7 +52,6 @@ def occupancy(
 
     Args:
         trial: The trial, with postcards or bins.
-        scenario: Its run's.
         every_ns: Length of a bin, from t0 on.
         by: What has rows of its own; nothing: all that is in the queue is one. From postcards a
             packet's queue is its own, from bins it is its flow's.

@@ -32,12 +32,7 @@ COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns")
 
 @dataclass(frozen=True)
 class TimeBins:
-    """Equal time bins.
-
-    Attributes:
-        start_ns: Start of the first bin.
-        count: Number of bins B.
-    """
+    """Equal time bins."""
 
     start_ns: int
     length_ns: int
@@ -134,7 +129,6 @@ def add_steps(
     Args:
         part: What each step adds to its own bin, in byte-nanoseconds.
         step: The bytes of the steps in each bin, which later bins have throughout.
-        t_ns: When it happens.
         size: Bytes by which the queue grows.
     """
     if len(t_ns) == 0:
@@ -172,7 +166,6 @@ def mean_occupancy(occupancy_byte_ns: NDArray[np.float64], length_ns: int) -> ND
 
     Args:
         occupancy_byte_ns: Integral of each flow's bytes over the window, shape (F,).
-        length_ns: The window's length.
 
     Returns:
         Bytes, shape (F,).
@@ -274,8 +267,6 @@ def time_mean_delay(backlog_byte_ns: float, length_ns: int, rate_bps: int) -> fl
 
     Args:
         backlog_byte_ns: Integral of the queue's bytes, overhead counted, over the window.
-        length_ns: The window's length.
-        rate_bps: Applied rate.
     """
     return backlog_byte_ns / length_ns * 8 / rate_bps
 

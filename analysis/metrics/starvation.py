@@ -93,7 +93,6 @@ def starved_after_ns(base_rtt_ns: int, buffer_bytes: int, rate_bps: int) -> int:
     Args:
         base_rtt_ns: The longest base RTT.
         buffer_bytes: The queue's limit.
-        rate_bps: Rate of the link.
     """
     full_ns = base_rtt_ns + buffer_bytes * 8 * NS_PER_S // rate_bps
     return max(LEAST_NS, ROUND_TRIPS * full_ns)

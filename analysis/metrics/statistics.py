@@ -61,7 +61,6 @@ def estimate(
     Args:
         observations: One value for each trial; NaN (not measured) is left out.
         confidence: Coverage of the interval.
-        possible: Which values can be at all.
 
     Returns:
         The estimate; None without any observation.
@@ -87,7 +86,6 @@ class StandardError(NamedTuple):
 
     Attributes:
         size: The standard error, in the metric's unit.
-        freedom: Its degrees of freedom.
     """
 
     size: float
@@ -123,8 +121,6 @@ def welch(
 
     Args:
         first: Observations; NaN (not measured) is left out.
-        second: The same of the other.
-        confidence: Coverage of the interval.
 
     Returns:
         The difference; None if one of them has fewer than two observations.
@@ -192,7 +188,6 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> SampleCo
 
     Args:
         first: Observations; NaN (not measured) is left out.
-        second: The same of the other.
 
     Returns:
         The comparison, without interval and p where a sample has fewer than two observations; None
@@ -275,7 +270,6 @@ def equivalence_test(
 
     Args:
         first: Observations; NaN (not measured) is left out.
-        second: The same of the other.
         margin: The largest difference that does not matter, above 0.
 
     Returns:

@@ -39,7 +39,6 @@ class MeasuredGame:
     Attributes:
         name: The setting, in words or by its label.
         buffer_bdp: Its buffer in BDP, as it was asked for.
-        flows: Flows N.
         cubic: CUBIC flows of every mix in which no flow gains by switching; at least one.
         question: BBR flows -> what models are asked about that mix.
     """
@@ -59,7 +58,6 @@ class Accuracy(ContractModel):
     """The error of one model over some mixes, in parts of the throughput of all flows.
 
     Attributes:
-        model: Name of the model.
         answered: Mixes that it answered.
         refused: Mixes that it refused.
         median_abs: Median of |predicted - measured| BBR share; null if all were refused.
@@ -102,8 +100,6 @@ class BufferAccuracy(ContractModel):
 
     Attributes:
         buffer_bdp: The buffer in BDP; null: all buffers together.
-        mixes: Measured mixes.
-        models: The error of each model.
         band: That of Mishra's two bounds taken as a band; null: one was not asked, or refused all.
     """
 
@@ -126,7 +122,6 @@ def accuracy_by_buffer(
 
     Args:
         models: Which models; none: all.
-        show: Is told how many questions are answered.
 
     Returns:
         Nothing at all if nothing was measured.
@@ -204,7 +199,6 @@ class _HowFarOff(ContractModel):
     """The beginning of a predicted equilibrium's JSON.
 
     Attributes:
-        model: Name of the model.
         off_cubic: CUBIC flows between its equilibrium and the nearest measured one; null: it has
             none.
     """
@@ -243,7 +237,6 @@ class EquilibriumAccuracy(ContractModel):
     """How far a model's equilibria are from measured ones, in CUBIC flows.
 
     Attributes:
-        model: Name of the model.
         answered: Settings for which it has an equilibrium.
         refused: Settings for which it has none.
         median_abs: Median of the differences; null if it has none.
@@ -285,7 +278,6 @@ def model_errors(
     Args:
         games: Settings with their measured equilibria.
         models: Which models; none: all.
-        show: Is told how far it is.
     """
     buffers = accuracy_by_buffer(mixes, models, show)
     found = accuracy_of_games(games, models, show)
@@ -300,9 +292,7 @@ def accuracy_of_games(
     """Where each model expects measured settings to settle.
 
     Args:
-        games: Settings with their measured equilibria.
         models: Which models; none: all.
-        show: Is told how many settings are done.
     """
     chosen = tuple(models) or tuple(MODELS.values())
     found = []

@@ -91,11 +91,7 @@ def agreement_by_source(
 def published_beside(
     row: EquilibriumRow, published: Sequence[PublishedEquilibrium]
 ) -> PublishedEquilibrium | None:
-    """The published equilibrium of a row's setting; None: it is a prediction.
-
-    Args:
-        published: The published ones, of CUBIC and BBR.
-    """
+    """The published equilibrium of a row's setting; None: it is a prediction."""
     if set(row.strategies.split()) != {CUBIC, BBR}:
         return None
     mine = row.key

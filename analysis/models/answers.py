@@ -23,21 +23,13 @@ class QuestionAnswer(ContractModel):
     """What was asked.
 
     Attributes:
-        rate_bps: Rate of the bottleneck.
-        base_rtt_s: Base RTT.
-        buffer_bytes: Buffer.
-        cubic: CUBIC flows.
         bbr: Flows of the second CCA.
-        duration_s: How long they compete.
         k: The k of Mishra's model; null: it was not given.
-        cubic_start_s: When the CUBIC flows start.
         bbr_start_s: When the others start.
         start_spread_s: Each starts up to so much later.
         connecting_s: How long before time 0 they begin to connect; 0: all are connected then.
         measured_from_s: Start of the time over which shares are meant.
         window_bytes: Most that a flow has in flight; null: no limit.
-        flows: All flows.
-        buffer_bdp: The buffer in BDP.
         fair_share_bps: Rate / number of flows.
     """
 
@@ -75,10 +67,8 @@ class PredictionAnswer(ContractModel):
     """What a model says of a mix.
 
     Attributes:
-        model: Name of the model.
         status: `valid`, `flagged` or `refused`.
         bbr: Flows of the second CCA.
-        cubic: CUBIC flows.
         bbr_share: Part of the throughput of all flows that the second CCA has; null if
             refused.
         share_range: The least and the most over the seeds; null: no chance is in the model.
@@ -105,7 +95,6 @@ class MixAnswer(ContractModel):
 
     Attributes:
         bbr: Flows of the second CCA.
-        cubic: CUBIC flows.
         predictions: Of each model.
     """
 
@@ -115,11 +104,7 @@ class MixAnswer(ContractModel):
 
 
 class _ModelName(ContractModel):
-    """The beginning of a model's crossing.
-
-    Attributes:
-        model: Name of the model.
-    """
+    """The beginning of a model's crossing."""
 
     model: str
 
@@ -153,9 +138,7 @@ class _Against(JsonAnswer):
 
     Attributes:
         against: Where the measured mixes are from.
-        mixes: How many there are.
         left_out: Why others were left out -> how many.
-        models: What the models are.
     """
 
     against: str
@@ -281,7 +264,6 @@ def errors_against(
     Args:
         path: A run directory, or a CSV file with the columns of fabric_mixes.csv.
         names: Which models; none: all.
-        show: Is told how far it is.
 
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.

@@ -21,12 +21,7 @@ SEGMENT_BYTES = 1448
 
 
 def problem_of(scenario: Scenario, setting: Setting, state: State) -> str | None:
-    """Why the models do not speak of a mix; None if they do.
-
-    Args:
-        scenario: Names the strategies.
-        state: The mix.
-    """
+    """Why the models do not speak of a mix; None if they do."""
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
     others = sorted(name for name in flows if name not in (CUBIC, BBR) and flows[name])
     if others:
@@ -37,11 +32,7 @@ def problem_of(scenario: Scenario, setting: Setting, state: State) -> str | None
 
 
 def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
-    """Why the models speak of no mix of a setting; None if they do.
-
-    Args:
-        scenario: Says which packets are lost at random.
-    """
+    """Why the models speak of no mix of a setting; None if they do."""
     if (problem := problem_of_queue(setting)) is not None:
         return problem
     if not setting.is_plain:
@@ -58,11 +49,7 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
 
 
 def problem_of_path(scenario: Scenario, setting: Setting) -> str | None:
-    """Why the models do not speak of flows on such paths; None if they do.
-
-    Args:
-        scenario: Says what paths do.
-    """
+    """Why the models do not speak of flows on such paths; None if they do."""
     scenario = scenario_at(scenario, setting)
     if setting.back is not None:
         return "its way back has a queue, and models know none there"

@@ -17,7 +17,6 @@ class Band(ContractModel):
     """The predicted equilibria of N flows.
 
     Attributes:
-        flows: Flows N.
         synchronised_bbr: BBR flows at which lambda_b / N_b = C / N if all CUBIC flows lose at
             once, a fraction lying between two mixes; null if refused.
         desynchronised_bbr: The same if they lose one at a time.

@@ -181,10 +181,6 @@ def stretches(path: SharedQueue, duration_s: float) -> Iterator[ProbeInterval]:
     """Follow a competition from ProbeRTT to ProbeRTT.
 
     It starts with fair shares and an empty queue, so with an RTT+ of the base RTT.
-
-    Args:
-        path: The bottleneck and its flows.
-        duration_s: How long they compete.
     """
     share = min(path.most, path.bbr / (path.bbr + path.cubic))
     rtt_plus, probing, start_s = 1.0, 0.0, 0.0

@@ -166,11 +166,7 @@ def cubic_against(
     Every flow starts within 0.1 s, and nothing but the queue limits its window.
 
     Args:
-        rate_bps: Rate of the bottleneck in bit/s.
-        base_rtt_s: Round-trip time without queueing in seconds.
-        buffer_bytes: Drop-tail buffer in bytes.
         others: Flows of the other CCA.
-        duration_s: How long they compete, in seconds.
 
     Raises:
         ModelError: A quantity is out of its range, or there is no flow.

@@ -35,7 +35,6 @@ class CrossingAnswer(ContractModel):
     """A predicted crossing in JSON, in numbers of flows.
 
     Attributes:
-        flows: Flows N.
         bbr: Those of the second CCA, whatever its name; null if refused.
         cubic: The others.
         bbr_range: The least and the most over the seeds; null if refused.
@@ -240,7 +239,6 @@ def ask_all(
 
     Args:
         model: The model. One in C is asked on every core; the others take microseconds.
-        show: Is told how many are answered.
     """
     answers = []
     with ThreadPoolExecutor(os.cpu_count()) as workers:
@@ -257,7 +255,6 @@ def crossing_of(
 
     Args:
         mixes: Flows of the second CCA -> the question of that mix.
-        flows: Flows N.
         start: Its flows near which it is expected; None: half of the flows.
     """
     of_mix = replace(model, predict=lambda question: model.predict(mixes(question.second.flows)))

@@ -42,7 +42,6 @@ class PublishedEquilibrium:
     """The published equilibria of one setting.
 
     Attributes:
-        key: The setting.
         cubic: CUBIC flows of every mix in which no flow gains by switching, increasing.
         first_crossing: CUBIC flows at the fewest BBR flows at which BBR no longer leads; None: it
             leads everywhere.

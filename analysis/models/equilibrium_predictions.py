@@ -39,7 +39,6 @@ def fluid_rows(
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
         settings: Its settings, measured or not.
-        show: Is told how many are predicted.
 
     Returns:
         One row or two for each setting: as measured, unless trials last until they are settled, and

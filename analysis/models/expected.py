@@ -43,7 +43,6 @@ def quick_crossing(mixes: Mixes, flows: int) -> float | None:
 
     Args:
         mixes: BBR flows -> the question of that mix.
-        flows: Flows N.
 
     Returns:
         The middle of the band of Mishra 2022 where the closed form refuses; None where both do.
@@ -57,7 +56,6 @@ def expected_crossing(mixes: Mixes, flows: int) -> PredictedCrossing:
 
     Args:
         mixes: BBR flows -> the question of that mix.
-        flows: Flows N.
 
     Returns:
         The closed form's crossing where the fluid model is not built or refuses.

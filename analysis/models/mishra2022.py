@@ -146,7 +146,6 @@ def answer(
     """The answer for a k, or the refusal.
 
     Args:
-        model: Name of the form that was asked.
         k: Its k; None if it has none for this question (then with a refusal).
         refusals: Its own reasons to refuse, besides the buffer's.
     """

@@ -47,13 +47,7 @@ ParsedRow = TypeVar("ParsedRow")
 
 @dataclass(frozen=True, order=True)
 class PanelKey:
-    """One published setting.
-
-    Attributes:
-        rate_mbps: Rate in Mbit/s.
-        buffer_bdp: Buffer in bandwidth-delay products.
-        flows: Number of flows N.
-    """
+    """One published setting."""
 
     rate_mbps: float
     base_rtt_ms: float
@@ -66,7 +60,6 @@ class RowCourse:
     """How the flows of a row ran, where the file says so.
 
     Attributes:
-        cubic_start_s: Start of the CUBIC flows in seconds.
         second_start_s: Start of the others.
         start_spread_s: Each flow starts up to this much later.
         measured_from_s: Start of the measured time.
@@ -87,13 +80,10 @@ class MixRow:
     """One row: a measured mix.
 
     Attributes:
-        key: Its setting.
         second: Flows k of the second CCA.
         cubic_mbps: Aggregate Mbit/s of the CUBIC flows.
         second_mbps: Aggregate Mbit/s of the others.
         invalid: The total is above 1.05 of the rate: flows did not overlap.
-        duration_s: Length of the trial.
-        cca: The second CCA.
         source: Where the numbers are from; empty: the file as a whole.
         setting: Label of the setting in its source, for what the key does not say, as who starts
             first; empty: the key says all.
@@ -163,7 +153,6 @@ def parsed_rows(
     """Every row of a CSV file.
 
     Args:
-        path: The file.
         columns: Columns that it must have.
         remedy: What to do where it is another file.
         parse: Makes a row of its cells by column; raises ValueError where it cannot.

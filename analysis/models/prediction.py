@@ -70,8 +70,6 @@ class ModelAbout(ContractModel):
     """What a model is, in JSON.
 
     Attributes:
-        name: Short name, as on the command line.
-        title: What a table says.
         source: Paper and equations.
         validity: Where it is valid, in words.
     """
@@ -87,11 +85,8 @@ class Model:
     """A model of CUBIC against another CCA: a published one, or ours.
 
     Attributes:
-        name: Short name, as on the command line.
-        title: What a table says.
         source: Paper and equations.
         validity: Where it is valid, in words.
-        predict: Its answer to a question.
     """
 
     name: str
@@ -112,10 +107,6 @@ def no_competition(model: str, question: Competition) -> Prediction | None:
     """The answer when there is only one CCA; None if both are there.
 
     Like flows divide the link evenly by definition; no model is needed to say so.
-
-    Args:
-        model: Name of the model that was asked.
-        question: The game.
     """
     if question.first.flows and question.second.flows:
         return None
@@ -124,12 +115,7 @@ def no_competition(model: str, question: Competition) -> Prediction | None:
 
 
 def other_than_bbr(model: str, question: Competition) -> Prediction | None:
-    """The refusal of a model of CUBIC and BBR where other flows compete; None if there are none.
-
-    Args:
-        model: Name of the model that was asked.
-        question: What it was asked.
-    """
+    """The refusal of a model of CUBIC and BBR where other flows compete; None if there are none."""
     others = [kind.cca for kind in question.kinds if kind.cca not in (CUBIC, BBR)]
     if not others:
         return None

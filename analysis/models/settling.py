@@ -62,7 +62,6 @@ class SettlingTime:
     """When a mix has settled.
 
     Attributes:
-        competition: What competes.
         after_s: Length in seconds from which on the second half of a trial shows the settled
             shares; infinite: not within the courses.
         low_s: The least that is found with one seed left out.
@@ -115,7 +114,6 @@ def settling_of(
 
     Args:
         competition: What competes, with its starts and measured time.
-        course: Gives courses.
         lengths_s: Lengths of the courses, shortest first.
 
     Raises:

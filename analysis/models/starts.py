@@ -55,7 +55,6 @@ def starts_of(
         scenario: Says how flows start, with the start of the setting.
         state: The mix: for each group, flows of each of the scenario's strategies.
         records: Its trials; they say when iperf3 processes really sent.
-        second: The second CCA.
     """
     if scenario.start != "iperf3":
         return _planned(scenario, state, records, second)
@@ -80,8 +79,6 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
     Args:
         cubic: Streams of the one process.
         bbr: Streams of the other one.
-        base_rtt_s: Base RTT in seconds.
-        buffer_bdp: The buffer in bandwidth-delay products.
     """
     a_stream_s = base_rtt_s * (1 + min(buffer_bdp / 2, BUSY_CONNECT_RTTS))
     later_s = a_stream_s * abs(cubic - bbr) if cubic and bbr else 0.0

@@ -45,7 +45,6 @@ class MixSettling(ContractModel):
         bbr_share_settled: Its share once settled.
         transient: Whether the mix is measured before it has settled.
         settled_after_s: Length of a trial that it needs; null: longer than was simulated.
-        simulated_s: How long was simulated.
     """
 
     flows: dict[str, int]
@@ -61,7 +60,6 @@ class SettlingAnswer(ContractModel):
     """Whether a setting's trials are long enough, in JSON.
 
     Attributes:
-        setting: Label of the setting.
         transient: Whether a mix is measured before it has settled, and it matters.
         settled_after_s: Length of a trial that all of the mixes need; null: longer than was
             simulated.
@@ -154,7 +152,6 @@ def settle_plan(
     Args:
         planned: Label of a setting -> the setting, and its planned mixes.
         budget_s: No mix is begun after so many seconds.
-        show: Is told of each setting.
 
     Returns:
         What was found, in the order of the sweep, and how many settings the model speaks of.
@@ -226,7 +223,6 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
 
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
-        state: The mix, of CUBIC and BBR flows.
     """
     return by_kind(
         question_of(scenario, setting, state),

@@ -133,10 +133,7 @@ def unclear(
     A gain is clear when its sign is, or when it is surely too small to switch for.
 
     Args:
-        state: The mix.
-        samples: What was measured of its game.
         noise: What repetitions differ by.
-        fair_share: Unit of the utility.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
     states: set[State] = set()

@@ -223,7 +223,6 @@ def fit_lead(
         mix: Flows of the second strategy of each trial, shape (T,).
         excess: Lead times k (N - k)/N of each trial, shape (T,).
         flows: Flows N.
-        places_per_flow: How densely places are judged.
     """
     mixes, index, trials = np.unique(mix, return_inverse=True, return_counts=True)
     mean = np.bincount(index, excess) / trials
@@ -314,7 +313,6 @@ def open_ends(intervals: Sequence[CrossingInterval], flows: int) -> tuple[bool, 
 
     Args:
         intervals: Where the lead surely ends; none: nothing is sure.
-        flows: Flows N.
     """
     if not intervals:
         return True, True

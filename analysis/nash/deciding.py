@@ -27,10 +27,8 @@ def not_settled(
     Mixes of one strategy have nothing to settle.
 
     Args:
-        table: What was measured.
         verdicts: One for each state of the game.
         ends: Where the lead ends; None of a game that is no line.
-        settled: Says whether a mix has.
     """
     mixed = [s for s in sorted(table.samples) if sum(n > 0 for n in strategy_totals(s)) > 1]
     deciding = _about_ends(mixed, ends) if ends and ends.intervals else _of_means(table, verdicts)

@@ -147,7 +147,6 @@ def trajectories(
     """Follow the replicator dynamics from several starts at once.
 
     Args:
-        game: The interpolated game.
         starts: Free shares at the beginning, shape (N, G (S - 1)).
         duration: Time; in one unit a strategy that does better by a fair share grows e-fold.
         steps: Points of the answer.

@@ -54,7 +54,6 @@ def judge(table: PayoffTable, state: State, epsilon: float = 0.0) -> Verdict:
     """Judge one state.
 
     Args:
-        table: What was measured.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
     return _judge(table, table.means, state, epsilon * table.fair_share)
@@ -64,7 +63,6 @@ def judge_all(table: PayoffTable, epsilon: float = 0.0) -> list[Verdict]:
     """Judge every state of the game, in the order of PayoffTable.states.
 
     Args:
-        table: What was measured.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
     means = table.means

@@ -27,10 +27,8 @@ class Deviation:
     """One flow switches.
 
     Attributes:
-        group: Group of the flow.
         leaves: Strategy that it runs, as an index.
         joins: Strategy that it would run.
-        to: The state it would lead to.
     """
 
     group: int

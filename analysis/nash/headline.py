@@ -69,7 +69,6 @@ def headline_of(
         states: The equilibria of the means, in words.
         flows: Flows of all groups.
         ends: Where the lead ends; None of a game that is no line.
-        notes: What is not certain about it, in words.
         otherwise: What stands in the mix's place where there is none.
         condition: Length and start of the trials, where they had not settled; else empty.
     """
@@ -93,8 +92,6 @@ def interval_text(
     """An interval in words, e.g. `27 cubic + 23 bbr (95 %: 22 to 24 bbr)`.
 
     Args:
-        strategies: Names of the two strategies.
-        flows: Flows of the group.
         unsettled: Whether it is of trials that had not settled.
     """
     return _with_interval(*_place_of(interval, strategies, flows), unsettled)

@@ -29,7 +29,6 @@ class TrialEquilibria:
 
     Attributes:
         states: The mixes in which no flow gains, by these trials.
-        mixes: Mixes that this repetition has.
     """
 
     repetition: int
@@ -255,7 +254,6 @@ def payoffs_of(
     Args:
         strategies: Names of the strategies, S of them.
         groups: Number of groups G.
-        utility: Utility of a flow.
 
     Returns:
         Utility of a flow of each group and strategy, shape (G, S); NaN where there is none.
@@ -270,9 +268,6 @@ def _complete(values: Payoffs, cell: Cell) -> bool:
 
 def equilibria_of_run(run_dir: Path) -> list[SettingEquilibria]:
     """Find the equilibria of every setting of a run by exhaustive search.
-
-    Args:
-        run_dir: A run directory.
 
     Raises:
         RunError: The directory is not a readable run.

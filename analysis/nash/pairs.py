@@ -24,8 +24,6 @@ class PairEquilibria:
     """Where the mix of two strategies settles.
 
     Attributes:
-        first: A strategy.
-        second: Another one.
         flows: Flows N of the group.
         equilibria: Flows of the second at each equilibrium of the measured means.
         ends: Where the second's lead ends; None if there is a single flow.
@@ -89,8 +87,6 @@ def equilibria_of_pairs(
     """The games of all pairs that were measured; none of a scenario that is not of pairs.
 
     Args:
-        table: What was measured.
-        settled: Says whether a mix has settled.
         condition: What an equilibrium holds for whose mixes have not.
     """
     return tuple(_measured_pairs(table, settled, condition)) if table.pairs else ()
@@ -120,9 +116,6 @@ def _measured_pairs(
 
 def mean_share(pairs: Sequence[PairEquilibria], strategy: str) -> float | None:
     """A strategy's share of the flows at the equilibria against each other one, their mean.
-
-    Args:
-        pairs: The games.
 
     Returns:
         The mean over the opponents with a known equilibrium; None without any.

@@ -62,7 +62,6 @@ class AdaptiveSearch:
 
     Args:
         sizes: Flows of each group.
-        strategies: Number of strategies.
         hints: States where an equilibrium is expected, best first.
         budget: Most states to be measured; None: as many as it takes.
         guess: Follow leads and hints; otherwise one slice is searched by bisection alone.

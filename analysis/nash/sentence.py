@@ -104,8 +104,6 @@ def _on_line(
 
     Args:
         counts: Flows of the second strategy at the equilibria of the means.
-        names: The two strategies.
-        flows: Flows N.
         ends: Where the lead ends, which counts more than `counts`.
         told: The headline, for where neither knows.
     """

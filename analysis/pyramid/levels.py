@@ -80,9 +80,7 @@ class PyramidRecord(ContractModel):
     """pyramid.json: what a pyramid was made of, and its levels.
 
     Attributes:
-        format: Version of the layout.
         source: What tells the postcards from others; see `source_of`.
-        flows: Number of flows F.
         postcards: Number of packets.
         first_ns: When the first one arrived.
         last_ns: When the last one left.
@@ -152,9 +150,7 @@ def cells_of(
 
     Args:
         chunk: The arrays of READ_COLUMNS.
-        flows: Number of flows F.
         bins: The bins; what lies outside is left out.
-        columns: Which sums.
     """
     dropped = chunk["kind"] == KIND_DROPPED
     flow, size = chunk["flow"].astype(np.int64), chunk["packet_bytes"].astype(np.float64)
@@ -205,7 +201,6 @@ class OpenBins:
     """Bins that packets yet to come may still change; the others are taken away.
 
     Args:
-        flows: Number of flows F.
         first: Number of the first bin.
     """
 
@@ -346,7 +341,6 @@ def build_pyramid(trial: SealedTrial, folder: Path, show: Show = lambda *_: None
     Args:
         trial: A trial with postcards.
         folder: The pyramid's folder; the one that it is in is there.
-        show: Told how far it is.
 
     Raises:
         RunError: The postcards are damaged.
@@ -393,8 +387,6 @@ def postcards_of(
     """Read postcards row group by row group.
 
     Args:
-        path: The file.
-        flows: Number of flows F.
         groups: The row groups.
         columns: Which columns; those of marks are NaN where the trial has none.
 
@@ -471,9 +463,7 @@ def make_pyramid(
     """Build a trial's pyramid in its run directory, or in the cache if that cannot be written to.
 
     Args:
-        trial: A trial with postcards.
         cache: A folder of the user's for what can be made again.
-        show: Told how far it is.
 
     Raises:
         RunError: The postcards are damaged, or neither folder can be written to.

@@ -56,7 +56,6 @@ class QueueView:
     Attributes:
         bins: The bins; they begin at a multiple of their length.
         cells: Column, those of `levels.COLUMNS` that were asked for -> values, shape (B, F).
-        source: What the bins were made from.
     """
 
     bins: TimeBins
@@ -80,12 +79,7 @@ class TrialQueue(Protocol):
 
 
 class PostcardQueue:
-    """The queue of a trial with postcards and a pyramid.
-
-    Args:
-        folder: The pyramid's folder.
-        record: What it says of itself.
-    """
+    """The queue of a trial with postcards and a pyramid."""
 
     def __init__(self, trial: SealedTrial, folder: Path, record: PyramidRecord) -> None:
         self._path = trial.file("postcards.parquet")
@@ -280,11 +274,7 @@ def _between(rows: Arrays, first: int, end: int) -> Arrays:
 
 
 class BinnedQueue:
-    """The queue of a trial that kept bins instead of postcards.
-
-    Args:
-        bin_ns: Length of its bins.
-    """
+    """The queue of a trial that kept bins instead of postcards."""
 
     def __init__(self, trial: SealedTrial, bin_ns: int) -> None:
         self._rows = trial.arrays("bins")
@@ -338,7 +328,6 @@ def queue_of(trial: SealedTrial, scenario: Scenario, cache: Path) -> TrialQueue 
     """A trial's queue, from postcards or bins; its pyramid is made if it has none.
 
     Args:
-        scenario: Its run's.
         cache: Where the pyramid is kept if the run directory cannot be written to.
 
     Returns:

@@ -18,12 +18,7 @@ NS_PER_S = 1e9
 
 
 class _TwoNames(ContractModel):
-    """The clocks of an alignment, which come first in its JSON.
-
-    Attributes:
-        reference: Name of the clock taken as true.
-        other: Name of the clock that is described.
-    """
+    """The clocks of an alignment, which come first in its JSON."""
 
     reference: str
     other: str
@@ -37,7 +32,6 @@ class TapAnswer(ContractModel):
     """What two captures say of a trial.
 
     Attributes:
-        trial: The trial's id.
         software: Whether the hosts captured.
         packets: How many both captures and postcards have.
         bias_s: Median of the captures' delays less the postcards'.
@@ -58,12 +52,7 @@ class TapAnswer(ContractModel):
 
 
 class DamagedAnswer(ContractModel):
-    """A trial that could not be read.
-
-    Attributes:
-        trial: Its id.
-        problem: What is wrong with it.
-    """
+    """A trial that could not be read."""
 
     trial: str
     problem: str
@@ -73,11 +62,7 @@ class ReportSummary(JsonAnswer):
     """The content of summary.json.
 
     Attributes:
-        run: Name of the run.
-        scenario: Name of its scenario.
         rows: One for each setting and mix.
-        equilibria: The equilibria of each setting.
-        acceptance: The verdict on each acceptance bound.
         correlation: What CUBIC and BBR really did, and the ledgers of Mishra's model.
         taps: What captures before and behind the bottleneck say.
         models: How far models are from what was measured.

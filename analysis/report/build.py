@@ -32,7 +32,6 @@ def build_report(
     the folder of figures: a report is whole or the one before.
 
     Args:
-        run_dir: A run directory.
         formats: What to write: `html` for the page, with an SVG of each figure; `png`, `pdf` and
             `svg` for the figures.
         out: Where to write; None: `report/` in the run directory.
@@ -54,14 +53,7 @@ def report_of(
     formats: Sequence[str] = USUAL_FORMATS,
     on_step: OnStep = silent,
 ) -> Path:
-    """Build the report of a run that has been measured; see `build_report`.
-
-    Args:
-        summary: What was measured.
-        folder: Where to write.
-        formats: What to write.
-        on_step: Is told what is read, asked and drawn.
-    """
+    """Build the report of a run that has been measured; see `build_report`."""
     check_formats(formats)
     measures = summary.measures
     try:

@@ -68,11 +68,7 @@ class Findings:
     """Everything a report is made of.
 
     Attributes:
-        summary: Measures, equilibria, rows and acceptance.
-        correlation: How telemetry goes with throughput.
         taps: What captures before and behind the bottleneck say.
-        models: How far models are from what was measured.
-        sharing: Who shared the queue's memory.
     """
 
     summary: RunSummary
@@ -86,7 +82,6 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
     """Everything the template shows.
 
     Args:
-        findings: The results.
         figures: The drawn figures, with an svg file each; it is put into the page.
     """
     measures = findings.summary.measures

@@ -30,11 +30,7 @@ SCALE_PX, MIDDLE_PX, HALF_PX = 220, 9, 3.5
 
 
 def draw_opening(summary: RunSummary, folder: Path) -> list[JsonObject]:
-    """Draw what a run says of harm, and of who would switch; the page opens with it.
-
-    Args:
-        folder: Where the pictures go.
-    """
+    """Draw what a run says of harm, and of who would switch; the page opens with it."""
     wanted = sketches(summary.measures, summary.equilibria)
     drawn = draw_all((each for each in wanted if each.kind in OPENING), folder, ("svg",))
     return [figure_context(each, "") for each in drawn]
@@ -46,8 +42,6 @@ def write_pages(
     """Write index.html, evaluation.md, criteria.csv and criteria.json.
 
     Args:
-        evaluated: What was found.
-        folder: The evaluation's folder.
         figures: Scenario -> what `draw_opening` made of it.
     """
     frame = rows_frame(evaluated)

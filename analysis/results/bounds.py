@@ -52,8 +52,6 @@ class Span(NamedTuple):
     """What the measurement leaves open for one thing.
 
     Attributes:
-        low: Lowest value.
-        high: Highest value.
         sure: Whether the thing surely is there.
     """
 

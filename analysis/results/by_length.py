@@ -30,7 +30,6 @@ class ReceivedBytes:
     Attributes:
         t_ns: Ends of the sinks' intervals after t0, increasing, shape (K,).
         total: Payload bytes of all its flows until then, shape (K,).
-        flows: How many flows there are.
     """
 
     t_ns: FloatArray

@@ -19,13 +19,11 @@ class Response:
     """What came after one change in the repetitions of a mix.
 
     Attributes:
-        state: The mix.
         number: Which change, from 0.
         length_ns: Time to the next one, or to the end of the measured window.
         strategy: Whose flows converge; None: it is the time until new capacity was used.
         group: Their flow group; None likewise.
         metric: `convergence_time` or `time_to_use_capacity`.
-        trials: Repetitions.
         known: Of these, where it came within the time.
         time_s: Seconds, over those; None: it came in none.
     """

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
-from ..measures import Cell, RunMeasures, measure_run
+from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..metrics.statistics import SampleComparison, adjusted, compare_samples
-from ..state import state_text
+from ..state import state_text, strategy_totals
 from ..text import rate_text, size_text
 
 FLOW_METRICS = ("per_flow_throughput",)
@@ -32,7 +31,7 @@ class ComparedMetric(ContractModel):
         against: Label of the setting in the second run.
         mix: The mix in words.
         metric: Name of the metric.
-        strategy: Whose; null: of the whole trial.
+        strategy: Whose, by its name in the first run; null: of the whole trial.
         unit: Unit of the metric.
     """
 
@@ -75,7 +74,7 @@ class ShareComparison(ContractModel):
         setting: Label of the setting in the first run.
         against: Label of the setting in the second run.
         mix: The mix in words.
-        strategy: Whose share.
+        strategy: Whose share, by its name in the first run.
         first: In the first run, 0 to 1.
         second: In the second run.
         difference: The second run's mean less the first's.
@@ -115,7 +114,7 @@ class ShareSummary(ContractModel):
     Attributes:
         setting: Label of the setting in the first run.
         against: Label of the setting in the second run.
-        strategy: Whose share.
+        strategy: Whose share, by its name in the first run.
         mixes: Number of mixes.
         mean: Mean of the differences, second less first.
         mean_absolute: Mean of their absolute values.
@@ -154,7 +153,11 @@ class RunComparison(JsonAnswer):
 
 
 def compare_runs(
-    first: Path, second: Path, setting: str | None = None, against: str | None = None
+    first: RunMeasures,
+    second: RunMeasures,
+    setting: str | None = None,
+    against: str | None = None,
+    counterparts: Mapping[str, str] | None = None,
 ) -> RunComparison:
     """Compare what two runs measured at like settings and mixes, by Welch's test.
 
@@ -164,33 +167,30 @@ def compare_runs(
     flows of each CCA. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not (None: the
             one that is alike). Needs `setting`.
+        counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting, nothing is in
-            both, or what is in both has neither repetitions nor mixed flows.
+        RunError: There is no such setting or strategy, nothing is in both, or what is in both has
+            neither repetitions nor mixed flows.
     """
-    both = paired_runs(first, second, setting, against)
+    both = paired_runs(first, second, setting, against, counterparts)
     pairs = both.mixes()
-    names = str(first), str(second)
     if not pairs:
-        raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
+        raise RunError(f"{both.names} have no setting and mix in common")
     if not any(all(cell.trials for cell in cells) for cells, _ in pairs):
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has a valid trial in both; the report of each says "
+            f"{both.names}: no mix has a valid trial in both; the report of each says "
             "which gate refused"
         )
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
     shares = tuple(s for p in pairs for s in compare_shares(*p, both.strategies))
     if not known and not shares:
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference "
-            "cannot be distinguished from chance; set `trials: 2` or more in the scenario and run "
-            "again"
+            f"{both.names}: no mix has two valid trials in both, so a difference cannot be "
+            "distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
     compared = [each for cells, mix in known for each in _compared(both, cells, mix)]
     return RunComparison(
@@ -209,67 +209,109 @@ class PairedRuns:
     """Two runs, and which of their settings are held against each other.
 
     Attributes:
-        runs: Both.
         settings: A setting of the first run, and the one of the second.
         setting: The one setting of the first run that was asked for; None: all.
         against: The setting of the second run that was asked for, alike or not; None: the alike.
+        counterparts: Strategy of the first run -> that of the second which stands in its place.
+            Only mixes with one of them are compared; every other strategy is held against its like.
     """
 
     runs: tuple[RunMeasures, RunMeasures]
     settings: tuple[tuple[Setting, Setting], ...]
     setting: str | None
     against: str | None
+    counterparts: Mapping[str, str]
 
     @property
-    def strategies(self) -> list[str]:
-        """The strategies that both runs have, in the order of the first run."""
-        return [s for s in self.runs[0].strategies if s in self.runs[1].strategies]
+    def names(self) -> str:
+        """Their directories."""
+        return " and ".join(str(each.run.path) for each in self.runs)
+
+    @property
+    def strategies(self) -> list[tuple[str, str]]:
+        """What both runs have, by its name in each, in the order of the first run."""
+        pairs = [(name, self.counterpart(name)) for name in self.runs[0].strategies]
+        return [pair for pair in pairs if pair[1] in self.runs[1].strategies]
+
+    def counterpart(self, strategy: str) -> str:
+        """The second run's strategy that one of the first is held against."""
+        return self.counterparts.get(strategy, strategy)
 
     def mixes(self) -> list[tuple[tuple[Cell, Cell], str]]:
         """Every mix that both runs have, with its name."""
         return [found for pair in self.settings for found in self._mixes_of(*pair)]
 
     def _mixes_of(self, one: Setting, other: Setting) -> Iterator[tuple[tuple[Cell, Cell], str]]:
-        there = {mix_text(self.runs[1], cell): cell for cell in self.runs[1].cells(other)}
-        for cell in self.runs[0].cells(one):
-            mix = mix_text(self.runs[0], cell)
-            if mix in there:
-                yield (cell, there[mix]), mix
+        there = {self._flows(1, cell): cell for cell in self._cells(1, other)}
+        for cell in self._cells(0, one):
+            like = there.get(self._flows(0, cell))
+            if like is not None:
+                texts = mix_text(self.runs[0], cell), mix_text(self.runs[1], like)
+                yield (cell, like), " | ".join(dict.fromkeys(texts))
 
-    def compared(self, index: int) -> tuple[Setting, ...]:
-        """The settings of a run that are to be compared, whether the other has the like or not.
+    def compared(self, index: int) -> list[Cell]:
+        """The mixes of a run that are to be compared, whether the other has the like or not.
 
         Args:
             index: 0 for the first run, 1 for the second.
         """
-        if self.setting is None:
-            return self.runs[index].run.settings
-        return tuple(pair[index] for pair in self.settings)
+        settings = self.runs[index].run.settings
+        if self.setting is not None:
+            settings = tuple(pair[index] for pair in self.settings)
+        return [cell for each in settings for cell in self._cells(index, each)]
+
+    def _cells(self, index: int, setting: Setting) -> list[Cell]:
+        """The mixes of a setting; with counterparts those with the run's own alone of them."""
+        cells = self.runs[index].cells(setting)
+        if not self.counterparts:
+            return cells
+        sides = set(self.counterparts), set(self.counterparts.values())
+        own, other = sides[index], sides[1 - index] - sides[index]
+        mixes = [(cell, set(present(self.runs[index], cell))) for cell in cells]
+        return [cell for cell, names in mixes if names & own and not names & other]
+
+    def _flows(self, index: int, cell: Cell) -> object:
+        """A mix, alike for both runs: the second's names, sorted, of the flows of each group."""
+        names = self.runs[index].strategies
+        if index == 0:
+            names = tuple(map(self.counterpart, names))
+        groups = (zip(names, counts, strict=True) for counts in cell.state)
+        return tuple(tuple(sorted(pair for pair in group if pair[1])) for group in groups)
 
     def unlike(self) -> tuple[str, ...]:
         """Settings that both were asked for and applied differently, in words."""
         return () if self.against is not None else tuple(_unlike(self.runs, self.settings))
 
 
-def paired_runs(first: Path, second: Path, setting: str | None, against: str | None) -> PairedRuns:
-    """Read two runs, and find which of their settings are alike.
+def paired_runs(
+    first: RunMeasures,
+    second: RunMeasures,
+    setting: str | None,
+    against: str | None,
+    counterparts: Mapping[str, str] | None = None,
+) -> PairedRuns:
+    """Which settings of two runs are alike.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against (None: the one that is alike).
             Needs `setting`.
+        counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, or there is no such setting.
+        RunError: There is no such setting or strategy.
     """
-    runs = measure_run(first), measure_run(second)
+    runs = first, second
     if against is not None and setting is None:
         raise RunError(
             "against: say also which setting of the first run is compared with it (setting)"
         )
-    return PairedRuns(runs, tuple(_settings(runs, setting, against)), setting, against)
+    names = counterparts or {}
+    for run, strategies in zip(runs, (names, names.values()), strict=True):
+        for name in strategies:
+            if name not in run.strategies:
+                known = ", ".join(run.strategies)
+                raise RunError(f"{run.run.path}: has no strategy {name!r}; there are {known}")
+    return PairedRuns(runs, tuple(_settings(runs, setting, against)), setting, against, names)
 
 
 def _settings(
@@ -340,11 +382,20 @@ def mix_text(run: RunMeasures, cell: Cell) -> str:
     return state_text(cell.state, run.strategies, run.group_names)
 
 
+def present(run: RunMeasures, cell: Cell) -> list[str]:
+    """The strategies that have flows in a mix, in the run's order."""
+    totals = strategy_totals(cell.state)
+    return [s for s, flows in zip(run.strategies, totals, strict=True) if flows]
+
+
 def _compared(both: PairedRuns, cells: tuple[Cell, Cell], mix: str) -> Iterator[Comparison]:
     """Every metric that both cells have more than once."""
-    of_flows = [(metric, strategy) for metric in FLOW_METRICS for strategy in both.strategies]
-    for metric, strategy in [*of_flows, *((metric, None) for metric in TRIAL_METRICS)]:
-        values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
+    of_flows = [(metric, names) for metric in FLOW_METRICS for names in both.strategies]
+    for metric, names in [*of_flows, *((metric, (None, None)) for metric in TRIAL_METRICS)]:
+        values = [
+            [t.value(metric, name) for t in cell.trials]
+            for cell, name in zip(cells, names, strict=True)
+        ]
         samples = compare_samples(values[0], values[1])
         if samples is not None and min(samples.first.n, samples.second.n) >= 2:
             yield Comparison(
@@ -353,17 +404,13 @@ def _compared(both: PairedRuns, cells: tuple[Cell, Cell], mix: str) -> Iterator[
                 against=cells[1].setting.label,
                 mix=mix,
                 metric=metric,
-                strategy=strategy,
+                strategy=names[0],
                 unit=METRICS[metric].unit,
             )
 
 
 def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
-    """Summarise shares by setting and strategy, in their order.
-
-    Args:
-        shares: Shares at any number of mixes and settings.
-    """
+    """Summarise shares by setting and strategy, in their order."""
     grouped: dict[tuple[str, str, str], list[ShareComparison]] = {}
     for share in shares:
         grouped.setdefault((share.setting, share.against, share.strategy), []).append(share)
@@ -387,21 +434,19 @@ def _largest(shares: Sequence[ShareComparison]) -> LargestDifference:
 
 
 def compare_shares(
-    cells: tuple[Cell, Cell], mix: str, strategies: Sequence[str]
+    cells: tuple[Cell, Cell], mix: str, strategies: Sequence[tuple[str, str]]
 ) -> list[ShareComparison]:
     """The shares at one mix: of every strategy but the first, for they add up to the whole.
 
     Args:
-        cells: The mix in both runs.
-        mix: The mix in words.
-        strategies: The strategies that both runs have, in the order of the first run.
+        strategies: What both runs have, by its name in each, in the order of the first run.
 
     Returns:
         One for each strategy that has flows there, and others beside it, in both runs.
     """
     shares = []
-    for strategy in strategies[1:]:
-        first, second = (_spread(cell, strategy) for cell in cells)
+    for names in strategies[1:]:
+        first, second = (_spread(*pair) for pair in zip(cells, names, strict=True))
         if first is not None and second is not None:
             setting, against = (cell.setting.label for cell in cells)
             shares.append(
@@ -409,7 +454,7 @@ def compare_shares(
                     setting=setting,
                     against=against,
                     mix=mix,
-                    strategy=strategy,
+                    strategy=names[0],
                     first=first,
                     second=second,
                     difference=second.mean - first.mean,

@@ -62,10 +62,6 @@ class Conformance(ContractModel):
 def conformance_of_run(measures: RunMeasures, cca: str, reference: str) -> list[Conformance]:
     """Hold a CCA against another one at every setting where both ran alone.
 
-    Args:
-        cca: A strategy of the run.
-        reference: Another one.
-
     Raises:
         ConfigError: The run has no such strategy, or none of its settings has valid trials with
             each of the two alone.

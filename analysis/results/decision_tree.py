@@ -33,7 +33,6 @@ class Decision:
     """A fitted tree.
 
     Attributes:
-        tree: scikit-learn's classifier.
         classes: The CCAs, and `neither`, in the classifier's order.
         settings: How many settings it was fitted to.
         accuracy: Share of these settings that it gets right.

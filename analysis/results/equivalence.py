@@ -1,15 +1,13 @@
 """Whether two runs measure the same: equivalence of shares within a margin, mix by mix."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.store.errors import RunError
 
 from ..measures import Cell, RunMeasures
 from ..metrics.statistics import EquivalenceTest, equivalence_test, judged
-from ..state import strategy_totals
-from .compare import METRIC, PairedRuns, mix_text, paired_runs
+from .compare import METRIC, PairedRuns, mix_text, paired_runs, present
 
 
 class ComparedShare(ContractModel):
@@ -19,7 +17,7 @@ class ComparedShare(ContractModel):
         setting: Label of the setting in the first run.
         against: Label of the setting in the second run.
         mix: The mix in words.
-        strategy: Whose share of the throughput of all flows.
+        strategy: Whose share of the throughput of all flows, by its name in the first run.
     """
 
     setting: str
@@ -56,36 +54,35 @@ class EquivalenceAnswer(JsonAnswer):
 
 
 def equivalence_of_runs(
-    first: Path,
-    second: Path,
+    first: RunMeasures,
+    second: RunMeasures,
     margin: float,
     setting: str | None = None,
     against: str | None = None,
+    counterparts: Mapping[str, str] | None = None,
 ) -> EquivalenceAnswer:
     """Test whether the shares of two runs differ by less than a margin, at every mix of both.
 
     Args:
-        first: A run directory.
-        second: Another one, or the same.
         margin: The largest difference of a share that does not matter, 0 to 1.
-        setting: Only this setting of the first run.
         against: The setting of the second run to hold it against, alike or not; needs `setting`.
+        counterparts: As `PairedRuns` has it.
 
     Raises:
-        RunError: A directory is not a readable run, there is no such setting, or no mix of several
-            strategies has two valid trials in both.
+        RunError: There is no such setting or strategy, or no mix of several strategies has two
+            valid trials in both.
     """
-    both = paired_runs(first, second, setting, against)
+    both = paired_runs(first, second, setting, against, counterparts)
     pairs = both.mixes()
     cells = [cell for pair in pairs for cell in _cells(both, *pair, margin)]
     if all(cell.p_equivalent is None for cell in cells):
         raise RunError(
-            f"{first} and {second}: no mix of several strategies has two valid trials in both and "
+            f"{both.names}: no mix of several strategies has two valid trials in both and "
             "a share that varies, so nothing says what chance does; set `trials: 10` or so in the "
             "scenario and run again"
         )
     known = tuple(judged(cells))
-    missing = tuple(_missing(both))
+    missing = tuple(dict.fromkeys(_missing(both)))
     return EquivalenceAnswer(
         first=both.runs[0].run.manifest.run,
         second=both.runs[1].run.manifest.run,
@@ -102,10 +99,14 @@ def _cells(
 ) -> Iterator[ShareEquivalence]:
     """A test for each share that says something of its own."""
     setting, against = (cell.setting.label for cell in cells)
-    present = _present(both.runs[0], cells[0])
+    strategies = present(both.runs[0], cells[0])
     # Two shares add up to the whole: the second says all. Of three, each may differ alone.
-    for strategy in present if len(present) > 2 else present[1:]:
-        values = [[t.total_of(METRIC, strategy) for t in cell.trials] for cell in cells]
+    for strategy in strategies if len(strategies) > 2 else strategies[1:]:
+        names = strategy, both.counterpart(strategy)
+        values = [
+            [t.total_of(METRIC, name) for t in cell.trials]
+            for cell, name in zip(cells, names, strict=True)
+        ]
         test = equivalence_test(values[0], values[1], margin)
         if test is not None:
             yield ShareEquivalence(
@@ -113,20 +114,11 @@ def _cells(
             )
 
 
-def _present(run: RunMeasures, cell: Cell) -> list[str]:
-    """The strategies that have flows in a mix, in the run's order."""
-    totals = strategy_totals(cell.state)
-    return [s for s, flows in zip(run.strategies, totals, strict=True) if flows]
-
-
-def _missing(both: PairedRuns) -> dict[str, None]:
+def _missing(both: PairedRuns) -> Iterator[str]:
     """Mixes of several strategies that a run was to measure, and that are not tested."""
-    tested = [(cells, mix) for cells, mix in both.mixes() if all(cell.trials for cell in cells)]
-    found: dict[str, None] = {}
+    pairs = [cells for cells, _ in both.mixes() if all(cell.trials for cell in cells)]
     for index, run in enumerate(both.runs):
-        known = {(cells[index].setting.label, mix) for cells, mix in tested}
-        for cell in (cell for each in both.compared(index) for cell in run.cells(each)):
-            what = cell.setting.label, mix_text(run, cell)
-            if len(_present(run, cell)) > 1 and what not in known:
-                found[": ".join(what)] = None
-    return found
+        tested = {(pair[index].setting.label, pair[index].state) for pair in pairs}
+        for cell in both.compared(index):
+            if len(present(run, cell)) > 1 and (cell.setting.label, cell.state) not in tested:
+                yield f"{cell.setting.label}: {mix_text(run, cell)}"

@@ -35,7 +35,6 @@ class Evaluated:
     """What a battery found of a control.
 
     Attributes:
-        size: How long it was.
         harm: Sentences: what the control does to a deployed one.
         games: Sentences: would flows switch, and where does it end?
         rows: One for each criterion, setting and reading, as ROWS has them.

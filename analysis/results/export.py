@@ -24,7 +24,6 @@ def export_run(
     """Write a run's flat tables into a folder; the folder is whole or the one before.
 
     Args:
-        summary: What was measured.
         out: The folder, which `check_export` has looked at.
         suffix: `csv` or `parquet`.
         raw: Raw tables to add, of all valid trials one below the other with a column `trial`, and

@@ -18,6 +18,7 @@ from ..measures import RunMeasures
 from ..metrics import METRICS, metric_named
 from ..metrics.statistics import Estimate
 from ..models.starts import BBR, CUBIC
+from ..nash.answer import HeadlineAnswer, VerdictAnswer, equilibria_answer
 from ..state import mix_state, state_text, strategy_totals
 from ..text import with_interval
 from .acceptance import AcceptanceResult
@@ -452,6 +453,35 @@ MEDIA = Frame(
 )  # fmt: skip
 
 
+def _equilibria(summary: RunSummary) -> Iterator[JsonObject]:
+    for found in summary.equilibria:
+        game = equilibria_answer(found)
+        settled = {"setting": found.setting.label, "settled": not found.not_settled}
+        nearly = (each for each in game.epsilon_equilibria if each not in game.equilibria)
+        for answer, those in (("yes", game.equilibria), ("nearly", nearly)):
+            for each in those:
+                yield vars(each) | settled | {"mix": each.text, "equilibrium": answer}
+
+
+EQUILIBRIA = Frame(
+    "equilibria",
+    "Nash equilibria",
+    "setting and equilibrium",
+    (
+        SETTING,
+        MIX,
+        Column("equilibrium", "`yes`, or `nearly`: of epsilon alone", "Equilibrium"),
+        Column("gain_bps", VerdictAnswer, kind=pl.Float64),
+        Column("gain_of_fair_share", VerdictAnswer, "Gain", PERCENT),
+        Column("probability", VerdictAnswer, "Probability", PERCENT),
+        Column("settled", HeadlineAnswer, "Settled", kind=pl.Boolean,
+               form=lambda settled: "yes" if settled else "NO"),
+    ),
+    _equilibria,
+    lacking="it has no equilibrium yet, or its scenario seeks none",
+)  # fmt: skip
+
+
 def _gates(summary: RunSummary) -> Iterator[JsonObject]:
     measures = summary.measures
     for trial in measures.run.trials:
@@ -504,7 +534,7 @@ BOUNDS = Frame(
 
 ON_PAGE = (HARM, CHANGES, TRANSFERS, MEDIA)
 """Those with a section of the report where a run has any, in its order."""
-FRAMES = {frame.name: frame for frame in (*ON_PAGE, GATES, BOUNDS, PUBLISHED)}
+FRAMES = {frame.name: frame for frame in (*ON_PAGE, EQUILIBRIA, GATES, BOUNDS, PUBLISHED)}
 """Those that are exported when they are asked for."""
 FLAT = (TRIALS, FLOWS, ESTIMATES, LEDGER)
 """Those that are always exported."""

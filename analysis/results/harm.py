@@ -47,9 +47,6 @@ class Harm:
     Attributes:
         victim: The victim: a strategy, or a flow group.
         by: The strategy of the flows beside it.
-        metric: The metric of the victim.
-        alone: Its value alone.
-        beside: Its value beside them.
         harm: The harm, by repetition: each is held against the same repetition alone.
     """
 

@@ -200,9 +200,6 @@ KEY = ("source", "setting", "quantity", "label", "strategy", "mix")
 def read_published_table(path: Path) -> pl.DataFrame:
     """Read a table of PUBLISHED.
 
-    Args:
-        path: A CSV file.
-
     Raises:
         RunError: It is missing, or another file.
     """

@@ -113,7 +113,6 @@ class RunSummary:
 
     Attributes:
         rows: One row for each setting and mix.
-        acceptance: The verdict on each acceptance bound.
         testbeds: Its testbeds against each other; None: all trials ran on one.
     """
 
@@ -133,9 +132,6 @@ class RunSummary:
 
 def summarise(run_dir: Path) -> RunSummary:
     """Measure a run.
-
-    Args:
-        run_dir: A run directory.
 
     Raises:
         RunError: The directory is not a readable run.

@@ -23,11 +23,7 @@ LEAST_POINTS = 3
 
 @dataclass(frozen=True)
 class SweepSeries:
-    """Settings that differ in one thing alone, in its order.
-
-    Attributes:
-        axis: What they differ in.
-    """
+    """Settings that differ in one thing alone, in its order."""
 
     axis: Axis
     settings: tuple[Setting, ...]
@@ -65,9 +61,6 @@ def lines(settings: Sequence[Setting]) -> list[SweepSeries]:
     """Every line of at least three settings, against the buffer first.
 
     One against the number of flows is of the first flow group's.
-
-    Args:
-        settings: The run's settings.
     """
     result: list[SweepSeries] = []
     for axis in AXES:
@@ -82,11 +75,7 @@ def lines(settings: Sequence[Setting]) -> list[SweepSeries]:
 
 
 def settings_by_kernel(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
-    """Groups of at least two settings that differ in their guest kernel alone, in the run's order.
-
-    Args:
-        settings: The run's settings.
-    """
+    """Groups of at least two settings that differ in their guest kernel alone, in their order."""
     groups: dict[object, list[Setting]] = {}
     for setting in settings:
         key = _rest(without_kernel(setting), "buffer"), setting.buffer_bytes
@@ -95,11 +84,7 @@ def settings_by_kernel(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]
 
 
 def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepSeries, ...]]:
-    """Groups of at least two lines that differ in their guest kernel alone, in the run's order.
-
-    Args:
-        settings: The run's settings.
-    """
+    """Groups of at least two lines that differ in their guest kernel alone, in the run's order."""
     groups: dict[object, list[SweepSeries]] = {}
     for line in lines(settings):
         key = _rest(without_kernel(line.settings[0]), line.axis)
@@ -108,11 +93,7 @@ def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepSeries, ...]
 
 
 def settings_by_discipline(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
-    """Groups of settings that differ in queue or queues and buffer alone, two of each at least.
-
-    Args:
-        settings: The run's settings.
-    """
+    """Groups of settings that differ in queue or queues and buffer alone, two of each at least."""
     groups: dict[object, list[Setting]] = {}
     for setting in settings:
         without = setting.model_copy(update={"discipline": None, "queues": None})
@@ -125,11 +106,7 @@ def settings_by_discipline(settings: Sequence[Setting]) -> list[tuple[Setting, .
 
 
 def beside_disciplines(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
-    """Groups of settings that differ in their queue's discipline alone, in the run's order.
-
-    Args:
-        settings: The run's settings.
-    """
+    """Groups of settings that differ in their queue's discipline alone, in the run's order."""
     return _groups((setting, _rest_of(setting, {"discipline": None})) for setting in settings)
 
 
@@ -137,9 +114,6 @@ def beside_memories(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
     """Groups of settings that differ in how several queues share the memory alone.
 
     Dynamic thresholds come first, by their alpha, then the others in the run's order.
-
-    Args:
-        settings: The run's settings.
     """
 
     def alpha(setting: Setting) -> float:

@@ -36,10 +36,7 @@ class ClassOfTransfers:
     """Transfers of one group, strategy and size class in one mix.
 
     Attributes:
-        state: The mix.
-        group: Name of the flow group.
         transfers: How many arrived in the measured windows of all repetitions.
-        unfinished: How many of them were not completed.
         readings: READINGS, each over the repetitions; None: not known.
     """
 

@@ -73,7 +73,6 @@ class BlameSums:
     """Adds drops up.
 
     Args:
-        outlook: The parties.
         window_ns: Drops of packets that arrived in [from, to) count.
     """
 

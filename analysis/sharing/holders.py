@@ -120,7 +120,6 @@ def drops_with_holders(chunks: Iterable[Arrays], outlook: Outlook) -> Iterator[D
 
     Args:
         chunks: Postcards: the arrays of COLUMNS.
-        outlook: What a first pass over the same chunks found.
 
     Yields:
         Drops, in the order of their times.

@@ -41,7 +41,6 @@ class TrialSharing:
     """Who shared the queue's memory in the measured window. Q queues, P parties, F flows.
 
     Attributes:
-        measures: The trial's metrics.
         queues: The queues' names, length Q.
         by_queue: Sums of each queue in place of each flow, shapes (Q,).
         blame: Its drops, and who held the queue at each.
@@ -91,11 +90,7 @@ class TrialSharing:
 
 
 def class_text(queues: Sequence[str], queue: int, strategy: str) -> str:
-    """Flows of a strategy in words, and with several queues in which.
-
-    Args:
-        queue: Index of theirs.
-    """
+    """Flows of a strategy in words, and with several queues in which."""
     plain = len(queues) == 1 or queues[queue] == strategy
     return strategy if plain else f"{strategy} in {queues[queue]}"
 
@@ -124,9 +119,6 @@ def queue_names(trial: SealedTrial) -> tuple[str, ...]:
 
 def share_trial(measures: TrialMeasures) -> TrialSharing:
     """Read one trial whose postcards are all kept; they are streamed twice.
-
-    Args:
-        measures: The trial's metrics.
 
     Raises:
         RunError: The postcards are damaged.

@@ -19,7 +19,6 @@ def by_arrival(chosen: Selection, what: str) -> Iterator[Arrays]:
     is held back.
 
     Args:
-        chosen: Whose trial.
         what: What they are read for, as the progress says it.
     """
     longest = _longest_wait_ns(chosen)

@@ -16,7 +16,6 @@ class CaptureFile:
     """Writes a section with interfaces of Ethernet and nanoseconds.
 
     Args:
-        file: Where it goes.
         comment: What a reader must know of the whole file.
         application: What wrote it.
     """

@@ -50,9 +50,7 @@ def export_trial(run: Path, form: str, chosen: Selection, out: Path | None = Non
     """Write one trial in one format; what is there of an earlier export is replaced as a whole.
 
     Args:
-        run: The run directory.
         form: One of FORMATS.
-        chosen: The trial, and which flows and time of it.
         out: The file; None: in `traces/` of the run directory, with the trial's name.
 
     Returns:

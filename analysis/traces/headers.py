@@ -108,9 +108,6 @@ def ipv4(length: int, protocol: int, source: int, destination: int) -> bytes:
 
     Args:
         length: Bytes of the packet.
-        protocol: Number of what it carries.
-        source: Address.
-        destination: Address.
     """
     header = np.zeros(1, _IPV4)
     header["version"], header["ttl"], header["fragment"] = 0x45, TTL, DONT_FRAGMENT

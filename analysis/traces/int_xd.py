@@ -82,9 +82,6 @@ def _outer(report_bytes: int) -> bytes:
 def write_int_xd(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the reports; each is sent when its packet left or was dropped.
 
-    Args:
-        path: The file.
-
     Returns:
         What -> how many.
 
@@ -125,8 +122,6 @@ def metadata(reason: int | None, queue: int, ingress_ns: int, egress_ns: int) ->
     Args:
         reason: Why the packet was dropped; None: it was not.
         queue: Bytes in the queue.
-        ingress_ns: When it arrived.
-        egress_ns: When it left.
     """
     occupancy = (QUEUE << 24) | min(queue, LARGEST_QUEUE)
     if reason is not None:

@@ -37,9 +37,6 @@ def _fate(kind: int, marks: int) -> str:
 def write_pcapng(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the packets; a departure has the time when its last bit left, a drop that of the drop.
 
-    Args:
-        path: The file.
-
     Returns:
         What -> how many.
 

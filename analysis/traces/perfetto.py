@@ -55,7 +55,6 @@ class TraceFile:
     """Writes the packets of a trace.
 
     Args:
-        file: Where it goes.
         base_ns: The trial's t0.
     """
 
@@ -133,9 +132,6 @@ class TraceFile:
 
 def write_perfetto(chosen: Selection, path: Path) -> dict[str, int]:
     """Write the trace.
-
-    Args:
-        path: The file.
 
     Returns:
         What -> how many.

@@ -159,7 +159,6 @@ def choose_trial(run: FinishedRun, name: str | None, invalid: bool = False) -> S
 
     Args:
         name: Its name; None: the run's only valid one.
-        invalid: Whether it may be invalid.
 
     Raises:
         RunError: There is no such trial, it is invalid or damaged, or there are several.

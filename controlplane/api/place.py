@@ -20,7 +20,7 @@ from nashbed.controlplane.machine.host.preflight import require_root
 from nashbed.controlplane.machine.host.runs import OnWait, RunState, reserved
 
 if TYPE_CHECKING:
-    from nashbed.controlplane.run.dispatcher import TrialPlace
+    from nashbed.controlplane.run.dispatcher import Executor
 
 __all__ = [
     "LOG",
@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 class ReachedCluster:
     """A cluster that is reached; each seat runs one trial at a time."""
 
-    place: TrialPlace
+    executor: Executor
     seats: int
     workers: int
 
@@ -107,8 +107,8 @@ def reach_cluster(
     with connected(cluster) as client:
         patience_s = FIRST_WORKER_S if first_worker_s is None else first_worker_s
         workers = await_seats(client, say, patience_s)
-        place = OnCluster(client, say, cluster.shared or "")
-        yield ReachedCluster(place, sum(workers.values()), len(workers))
+        executor = OnCluster(client, say, cluster.shared or "")
+        yield ReachedCluster(executor, sum(workers.values()), len(workers))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from nashbed.controlplane.run.active_run import (
     resumed_run,
     testbed_of,
 )
-from nashbed.controlplane.run.dispatcher import TrialPlace, watch
+from nashbed.controlplane.run.dispatcher import Executor, watch
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.progress import Running, Snapshot, TimeLeft
 from nashbed.controlplane.run.runner import progress_of
@@ -126,9 +126,9 @@ class RunInProgress(InProgress):
         remarks: What a person should know before it begins, a line each.
     """
 
-    def __init__(self, active: ActiveRun, held: ExitStack, place: TrialPlace | None) -> None:
-        """Take over a run on this machine (`place` is None), or elsewhere."""
-        super().__init__(active, held, progress_of(active, place))
+    def __init__(self, active: ActiveRun, held: ExitStack, executor: Executor | None) -> None:
+        """Take over a run on this machine (`executor` is None), or elsewhere."""
+        super().__init__(active, held, progress_of(active, executor))
         self.remarks = _remarks(active)
 
     def finish(self) -> Run:
@@ -225,16 +225,16 @@ def start(
     bed = read_testbed(testbed)
     folder = Path(out)
     with ExitStack() as held:
-        place = _cluster(held, on, private_network, bed, say)
-        planned = plan_run(loaded, bed, adaptive.expect, place and place[1])
+        elsewhere = _cluster(held, on, private_network, bed, say)
+        planned = plan_run(loaded, bed, adaptive.expect, elsewhere and elsewhere[1])
         needed = needed_disk_bytes(planned)
-        if place is not None:
+        if elsewhere is not None:
             require_disk(folder, needed)
         else:
             held.enter_context(machine_for(bed.model, folder, on_wait))
             check_host(bed.model, folder, needed, find_ccas(loaded, bed))
         active = new_run(folder, loaded, bed, planned, adaptive.make_chooser)
-        return RunInProgress(active, held.pop_all(), place and place[0])
+        return RunInProgress(active, held.pop_all(), elsewhere and elsewhere[0])
 
 
 def show_progress(snapshot: Snapshot) -> None:
@@ -299,8 +299,8 @@ def resume(
     folder = Path(path)
     bed = testbed_of(folder)
     with ExitStack() as held:
-        place = _cluster(held, on, private_network, bed, say)
-        if place is not None:
+        elsewhere = _cluster(held, on, private_network, bed, say)
+        if elsewhere is not None:
             resumed = resumed_run(folder, adaptive.make_chooser)
             require_disk(folder, needed_disk_bytes(resumed.plan, resumed.work))
         else:
@@ -310,7 +310,7 @@ def resume(
             needed = needed_disk_bytes(resumed.plan, resumed.work)
             require_strategies(resumed.scenario, resumed.testbed.model, resumed.ccas)
             check_host(resumed.testbed.model, folder, needed, resumed.ccas)
-        return RunInProgress(resumed, held.pop_all(), place and place[0])
+        return RunInProgress(resumed, held.pop_all(), elsewhere and elsewhere[0])
 
 
 def verify(
@@ -345,13 +345,13 @@ def verify(
 
 def _cluster(
     held: ExitStack, on: str | None, private_network: bool, testbed: Loaded[Testbed], say: Say
-) -> tuple[TrialPlace, int] | None:
+) -> tuple[Executor, int] | None:
     """The cluster that was asked for, reached, and its seats; None: this machine."""
     cluster = chosen_cluster(on, private_network, testbed)
     if cluster is None:
         return None
     reached = held.enter_context(reach_cluster(cluster, say))
-    return reached.place, reached.seats
+    return reached.executor, reached.seats
 
 
 def _require_planned_here(active: ActiveRun) -> None:

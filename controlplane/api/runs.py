@@ -317,8 +317,8 @@ class Run:
         """One of `tables`, or what is made of the run when it is asked for.
 
         Args:
-            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `gates`, `bounds`,
-                `published`.
+            name: One of `tables`; or `harm`, `changes`, `completions`, `media`, `equilibria`,
+                `gates`, `bounds`, `published`.
 
         Raises:
             RunError: There is no such table, or the run has none of it.
@@ -329,8 +329,8 @@ class Run:
         """One of the tables that are made when asked for, as the report and a terminal show it.
 
         Args:
-            name: `mixes`, `harm`, `changes`, `completions`, `media`, `gates`, `bounds` or
-                `published`.
+            name: `mixes`, `harm`, `changes`, `completions`, `media`, `equilibria`, `gates`,
+                `bounds` or `published`.
             brief: Only the columns that a terminal shows after a run.
 
         Raises:
@@ -466,17 +466,17 @@ class Run:
 RunLike = Run | str | Path
 
 
-def _folder(run: RunLike) -> Path:
-    return run.path if isinstance(run, Run) else Path(run)
-
-
 def measures_of(run: RunLike) -> RunMeasures:
     """A run's measures, which a `Run` may have already."""
     return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
 
 
 def compare(
-    first: RunLike, second: RunLike, setting: str | None = None, against: str | None = None
+    first: RunLike,
+    second: RunLike,
+    setting: str | None = None,
+    against: str | None = None,
+    counterparts: Mapping[str, str] | None = None,
 ) -> RunComparison:
     """Say what differs between two runs, and where by more than chance.
 
@@ -485,13 +485,16 @@ def compare(
         second: Another one.
         setting: Only this setting of the first run, by its label.
         against: Compare it with this setting of the second run; None: with its like.
+        counterparts: Strategy of the first run -> that of the second which stands in its place, in
+            the mixes that have it; None: each has its name in both.
 
     Raises:
-        RunError: There is no such setting, or they have none in common.
+        RunError: There is no such setting or strategy, or they have none in common.
     """
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
-    return compare_runs(_folder(first), _folder(second), setting, against)
+    runs = measures_of(first), measures_of(second)
+    return compare_runs(*runs, setting, against, counterparts)
 
 
 def equivalence(
@@ -500,6 +503,7 @@ def equivalence(
     margin: float = 0.02,
     setting: str | None = None,
     against: str | None = None,
+    counterparts: Mapping[str, str] | None = None,
 ) -> EquivalenceAnswer:
     """Test whether two runs measure the same shares: two one-sided tests at 95 % (TOST).
 
@@ -509,6 +513,7 @@ def equivalence(
         margin: The largest difference of a share that does not matter, between 0 and 1.
         setting: As `compare` has it.
         against: As `compare` has it.
+        counterparts: As `compare` has it.
 
     Raises:
         RunError: As `compare` has it.
@@ -520,7 +525,8 @@ def equivalence(
 
     if not 0 < margin < 1:
         raise ConfigError(f"margin: {margin:g}; write more than 0 and less than 1")
-    return equivalence_of_runs(_folder(first), _folder(second), margin, setting, against)
+    runs = measures_of(first), measures_of(second)
+    return equivalence_of_runs(*runs, margin, setting, against, counterparts)
 
 
 def check_files(path: str | Path) -> CheckedRun:

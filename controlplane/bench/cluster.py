@@ -20,7 +20,7 @@ from ..contract.cluster import Cluster, LocalWorkers
 from ..contract.testbed import Testbed
 from ..machine.log import ShowStep
 from ..run.active_run import new_run
-from ..run.dispatcher import TrialPlace
+from ..run.dispatcher import Executor
 from ..run.planning import plan_run
 from ..run.progress import Snapshot
 from ..run.runner import execute
@@ -87,8 +87,8 @@ def bench_cluster(
         came: list[TrialOutcome] = []
         with connected(cluster) as client:
             seats = sum(await_seats(client, LOG.info).values())
-            place = OnCluster(client, LOG.info, on_outcome=came.append)
-            return _timed(testbed, folder, trials, show_step, place, seats, came)
+            executor = OnCluster(client, LOG.info, on_outcome=came.append)
+            return _timed(testbed, folder, trials, show_step, executor, seats, came)
 
     lanes = _timed(testbed, folder, trials, show_step)
     runs = {number: on_workers(number) for number in workers}
@@ -104,7 +104,7 @@ def _timed(
     folder: Path,
     trials: int,
     show_step: ShowStep,
-    place: TrialPlace | None = None,
+    executor: Executor | None = None,
     seats: int | None = None,
     came: Sequence[TrialOutcome] = (),
 ) -> TimedSweep:
@@ -118,7 +118,7 @@ def _timed(
     run = new_run(folder, scenario, testbed, plan_run(scenario, testbed, seats=seats))
     begun, cpu = time.perf_counter(), time.process_time()
     try:
-        done = len(execute(run, show, place))
+        done = len(execute(run, show, executor))
         return TimedSweep(done, time.perf_counter() - begun, time.process_time() - cpu, came)
     finally:
         shutil.rmtree(run.directory.path)

@@ -90,7 +90,7 @@ def measure_lanes(
     testbed: Loaded[Testbed],
     what: Capacities,
     show_line: ShowLine,
-    place: ThisMachine = HERE,
+    executor: ThisMachine = HERE,
 ) -> LaneCount:
     """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
 
@@ -102,7 +102,7 @@ def measure_lanes(
     if reason:
         raise ConfigError(f"{testbed.name}: {reason}")
     bed = measuring_bed(testbed, what.lanes.rate)
-    runner = LevelRunner(bed, what.lanes, place)
+    runner = LevelRunner(bed, what.lanes, executor)
     largest = _largest(runner, what)
     seeds = count(1)
 

@@ -149,8 +149,6 @@ def judge_drop_point(
     """Whether the queue drops exactly at its limit.
 
     Args:
-        setting: The limit that was asked for.
-        observed: The measurement.
         sizes: Frame sizes in the order of sending.
         tolerance: How far the postcards' queue bytes may be off (the target's capability).
     """

@@ -127,7 +127,7 @@ class LevelRunner:
 
     testbed: Loaded[Testbed]
     lanes: Lanes
-    place: ThisMachine = HERE
+    executor: ThisMachine = HERE
 
     def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
         """The plan of a level; raises ConfigError where it does not fit on the testbed."""
@@ -148,7 +148,7 @@ class LevelRunner:
             run = new_run(folder, scenario, self.testbed, plan)
             early = ""
             try:
-                execute(run, watch.see, self.place)
+                execute(run, watch.see, self.executor)
             except DiskFullError:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do
@@ -164,7 +164,7 @@ class LevelRunner:
         scenario, plan = self.plan(trials)
         with scratch_folder("capacity") as folder:
             run = new_run(folder, scenario, self.testbed, plan)
-            execute(run, lambda _: None, self.place)
+            execute(run, lambda _: None, self.executor)
             return lone_shares(run.directory, run.directory.sealed())
 
     def _summed_up(
@@ -191,13 +191,7 @@ class LevelRunner:
 
 @dataclass
 class AllRunning:
-    """Watches the cores from when all lanes run until the first one does no more.
-
-    Attributes:
-        lanes: How many there are.
-        before: The cores when all were running.
-        after: The cores when all were still running.
-    """
+    """Watches the cores from when all lanes run until the first one does no more."""
 
     lanes: int
     before: Ticks = field(default_factory=dict)

@@ -32,7 +32,6 @@ class Burst:
     """UDP frames of one flow, in order.
 
     Attributes:
-        socket: Its ends.
         pps: Frames per second; what a generator cannot pace it sends as fast as it can.
     """
 

@@ -156,7 +156,6 @@ class Observation(Stimulated):
     Attributes:
         seen: Everything that arrived at the receivers, in order.
         cards: All postcards; their times are the switch's.
-        counters: Registers of the lane's flows.
         losses: Change of every loss counter.
     """
 
@@ -174,11 +173,7 @@ class Observation(Stimulated):
 
 
 class CalibrationRig:
-    """Runs measurements on a lab's first lane.
-
-    Attributes:
-        step_s: How long the generator takes to change a size.
-    """
+    """Runs measurements on a lab's first lane."""
 
     def __init__(self, lab: Lab, lane: RigLane, load: Load, folder: Path) -> None:
         self._lab = lab

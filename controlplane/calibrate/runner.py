@@ -42,7 +42,6 @@ class Calibration:
     """What is to be calibrated.
 
     Attributes:
-        out: Where the certificate goes.
         work: Where the log and raw measurements go.
         make_load: Makes the load generator once the session is open.
         capacities: What capacity is looked for; None: it is not measured.
@@ -91,7 +90,6 @@ def execute(
     """Calibrate and write the certificate; the machine is given back whatever happens.
 
     Args:
-        show_step: Called before each measurement.
         say: Told what the capacity's measurement finds.
         without_load: Says what the lone flow gets in virtual time.
 

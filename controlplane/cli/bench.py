@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from nashbed.files import quantity, read_testbed, work_folder
+from nashbed.files import read_testbed, work_folder
 
 from ..bench import against, all_parts
 from ..bench.lanes import bench_lanes
@@ -21,7 +22,6 @@ from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
 from ..contract.benchmark import BenchAnswer, Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError, need_extra
-from ..contract.units import Buffer, Duration, Rate
 from ..machine.log import ShowStep
 from ..machine.paths import MEASURED
 from ..machine.sessions import check_host
@@ -37,9 +37,9 @@ Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[
     Path | None, typer.Option("--dir", help="Folder for the data, which is removed afterwards.")
 ]
-Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured seconds, each time.")]
-Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
 
+FIGURES = re.compile(r"\n {5,}|\n {4}(?=\})")
+"""Ends of lines within a figure, which has one line in a file."""
 CLUSTER_DISK_BYTES = 2 * 10**9
 """What the largest run of `bench cluster` writes, and more; it is removed afterwards."""
 
@@ -104,37 +104,23 @@ def analysis(
 
 
 @command(app, examples="Example: nashbed bench lanes --seconds 30 --start 12 --json")
-def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
+def lanes(
     testbed: Annotated[
         str, typer.Option(help="File, or a name in configs/testbeds/.")
     ] = "embedded",
     seconds: Annotated[float, typer.Option(min=1, help="Duration of each measurement.")] = 30.0,
-    rate: Annotated[str, typer.Option(help="Rate of a lane.")] = "50mbit",
-    rtt: Annotated[str, typer.Option(help="Base RTT of its flows.")] = "40ms",
-    buffer: Annotated[str, typer.Option(help="Its buffer.")] = "2bdp",
-    flows: Annotated[int, typer.Option(min=2, max=1000, help="Its flows, all but one BBR.")] = 10,
     start: Annotated[
         int, typer.Option(min=1, help="Number of lanes that the search begins with.")
     ] = 12,
-    most: Annotated[int | None, typer.Option(min=1, help="No more lanes than this.")] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts at each number of lanes.")] = 2,
     repetitions: Repetitions = 1,
     wait: Wait = False,
 ) -> Answer:
     """The largest total rate with every gate passing (10 min).
 
-    Lanes are added until a validity gate of one of them fails, or the one CUBIC flow of each no
-    longer gets its share.
+    Lanes of 50 Mbit/s are added until a validity gate of one of them fails, or the one CUBIC flow
+    of each no longer gets its share.
     """
-    bed = read_testbed(testbed)
-    lane = Lanes(
-        quantity(Rate, "--rate", rate),
-        quantity(Buffer, "--buffer", buffer),
-        quantity(Duration, "--rtt", rtt),
-        flows,
-        seconds,
-    )
-    what = Capacities(lane, start, most, attempts)
+    bed, what = read_testbed(testbed), Capacities(Lanes(seconds=seconds), start)
     with machine_for(bed.model, "nashbed bench lanes", wait):
         check_machine(bed, what)
         return _answer("lanes", lambda _: bench_lanes(bed, what, repetitions))
@@ -223,7 +209,8 @@ def every_part(
         for part in all_parts.measure_parts(words, run):
             measured, kept = measured.with_parts([part]), kept.with_parts([part])
             if out is not None:
-                _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
+                text = json.dumps(kept.model_dump(mode="json"), indent=1)
+                _write(out, FIGURES.sub(" ", text) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
     return Answer(measured, text, EXIT_OK if measured.ok else EXIT_ACCEPTANCE)

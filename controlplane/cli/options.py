@@ -31,7 +31,6 @@ TestbedName = Annotated[
     str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run directory (results/...).")]
-Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
 On = Annotated[
     str | None,
     typer.Option(

@@ -25,7 +25,9 @@ COMPARE_EXAMPLES = """Examples:
 
 nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a
 
-nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a --equivalence 2%"""
+nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a --equivalence 2%
+
+nashbed compare results/20260101T120000Z-a results/20260101T120000Z-a --as bbr=bbr3"""
 TABLE_FORMATS = ("csv", "parquet")
 EXPORT_EXAMPLES = """Examples:
 
@@ -73,13 +75,29 @@ def ne(open_run: Call) -> Answer:
     return Answer([equilibria_answer(each).model_dump() for each in settings], text)
 
 
-@command(app, "runs.compare", "runs.equivalence", examples=COMPARE_EXAMPLES, margin=None)
+@command(
+    app,
+    "runs.compare",
+    "runs.equivalence",
+    examples=COMPARE_EXAMPLES,
+    margin=None,
+    counterparts=None,
+)
 def compare(
     compare: Call,
     test: Call,
     equivalence: Annotated[
         str | None,
         typer.Option("--equivalence", help="Test whether shares differ by less than this: 2%."),
+    ] = None,
+    named: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="FIRST=SECOND",
+            help="Hold a strategy of the first run against another one of the second, in the mixes "
+            "that have it: bbr=bbr3; repeatable.",
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Every row of tables of more than {MOST_ROWS}.")
@@ -106,17 +124,26 @@ def compare(
         found = compare_evaluations(*folders)
         text = section_text(found.section(everything)) + found.summary
         return Answer(found.answer, text)
+    counterparts = _counterparts(named or ())
     if equivalence is None:
-        comparison = compare()
+        comparison = compare(counterparts=counterparts)
         return Answer(comparison, lambda: comparison_text(comparison, everything))
     from nashbed.files import quantity  # noqa: PLC0415 - slow to import
 
     most = quantity(Share, "--equivalence", equivalence).fraction
     if not 0 < most < 1:
         raise ConfigError(f"--equivalence: {equivalence}; write more than 0% and less than 100%")
-    found = test(margin=most)
+    found = test(margin=most, counterparts=counterparts)
     code = EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
     return Answer(found, lambda: equivalence_text(found), code)
+
+
+def _counterparts(named: Sequence[str]) -> dict[str, str]:
+    """What `--as FIRST=SECOND` says."""
+    pairs = {first: second for first, _, second in (each.partition("=") for each in named)}
+    if not all(pairs.values()):
+        raise ConfigError("--as: write FIRST=SECOND, as in bbr=bbr3")
+    return pairs
 
 
 @command(

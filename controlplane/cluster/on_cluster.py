@@ -85,7 +85,7 @@ class OnCluster:
 
     @contextmanager
     def opened(self, run: ActiveRun, book: JobBook) -> Iterator[ClusterWorkers]:
-        """See `TrialPlace`: every worker that there is, or comes later, is made one of the run."""
+        """See `Executor`: every worker that there is, or comes later, is made one of the run."""
         workers = ClusterWorkers(self, run, book)
         bundle = workers.bundle
         with in_touch(self.client, bundle.run, workers.roster.on_event) as key:

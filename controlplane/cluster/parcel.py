@@ -270,7 +270,6 @@ def remove_leftovers(shared: Path, trials: Path) -> None:
 
     Args:
         shared: The run's part of the shared folder; no other run writes there.
-        trials: The folder with the run's sealed trials.
     """
     try:
         there = sorted(shared.iterdir())

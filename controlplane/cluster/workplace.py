@@ -189,11 +189,7 @@ class VirtualWorkplace(Workplace):
 
 @dataclass(frozen=True)
 class Machine:
-    """What a real testbed needs of its machine; tests have their own.
-
-    Attributes:
-        reserve: Has the machine while its block lasts.
-    """
+    """What a real testbed needs of its machine; tests have their own."""
 
     make_session: MakeSession = local_session
     program: Callable[[Testbed], Path] = compiled_program

@@ -60,9 +60,6 @@ def read_program(path: Path) -> FlowProgram:
 def check_cc(name: str, program: FlowProgram, path: Path) -> None:
     """Refuse a strategy whose name does not end in a {cc} that its program has.
 
-    Args:
-        path: The program's file.
-
     Raises:
         ValueError: It does not.
     """

@@ -59,10 +59,6 @@ class Source:
 def parse(text: str, name: str) -> Source:
     """Parse YAML text.
 
-    Args:
-        text: The file's content.
-        name: The file's name for messages.
-
     Raises:
         ConfigError: Not YAML, a duplicate key, an alias or a tag; one line with its place.
     """
@@ -160,8 +156,6 @@ class Finding:
     location.
 
     Attributes:
-        details: What it says.
-        path: The place in the data.
         union: The place of the value that the alternatives are of; without any, as `path`.
         alternative: Which of them reports it; None: there are none.
     """
@@ -210,8 +204,6 @@ def to_config_error(error: ValidationError, source: Source, schema: JsonObject) 
     """Turn a validation error into a ConfigError with one line for each finding.
 
     Args:
-        error: pydantic's error.
-        source: The file that was validated.
         schema: JSON schema of the model, for what is allowed.
     """
     groups: dict[KeyPath, list[Finding]] = {}

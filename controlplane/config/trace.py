@@ -22,7 +22,6 @@ def read_trace(path: Path, *, repeat: bool) -> TraceProgram:
     """What is in the file of a trace; an opportunity's bytes are the bottleneck's to say.
 
     Args:
-        path: The file.
         repeat: Whether it begins anew when it has ended.
 
     Raises:

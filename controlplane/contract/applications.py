@@ -127,7 +127,6 @@ class Application(ContractModel):
 
         Args:
             begin_ns: Beginning of the span, after the flow's start.
-            end_ns: Its end.
         """
         if self.rate is not None:
             return True

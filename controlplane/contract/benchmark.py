@@ -24,7 +24,6 @@ class Yardstick(ContractModel):
 
     Attributes:
         name: What it did: `kernel TCP`.
-        unit: The unit, for a person.
         values: Every round, in the order in which they were measured.
         missing: Why there are none; empty otherwise.
     """
@@ -45,7 +44,6 @@ class Benchmark(ContractModel):
 
     Attributes:
         name: What it is called, its unit included: `replay_mpps`.
-        unit: The unit, for a person.
         values: Every repetition, in the order in which they were measured; at least one.
         wanted: The bound that the median should reach; null: there is none.
         wanted_ratio: The bound that the ratio should reach if it is known; null: there is none.
@@ -121,8 +119,6 @@ class BenchAnswer(JsonAnswer):
 
     Attributes:
         ok: Whether all that was measured reached its bounds.
-        part: Which part.
-        figures: What was measured.
     """
 
     ok: bool
@@ -134,12 +130,10 @@ class MeasuredPart(ContractModel):
     """A part of `nashbed bench`, measured once.
 
     Attributes:
-        part: Which one.
         words: What was asked for, after `nashbed bench`.
         begun_utc: When (ISO 8601, to the second).
         commit: Of nashbed; empty outside a git checkout. It ends with `+` where files were changed.
         ok: Whether all that was measured reached its bounds.
-        figures: What was measured.
         error: Why nothing was; empty otherwise.
     """
 
@@ -160,7 +154,6 @@ class MeasuredMachine(JsonAnswer):
         cpu: Model of its processor, and how many cores.
         memory_gb: Its memory in GB (10^9 bytes).
         kernel: Release of its kernel.
-        parts: What was measured on it.
     """
 
     machine: str

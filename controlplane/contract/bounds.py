@@ -26,7 +26,6 @@ class Bounded(NamedTuple):
     """What a bound on a metric is made of.
 
     Attributes:
-        unit: The unit of its limits.
         takes: Which of the keys that say who and where it may have.
         needs: Which it must have.
     """

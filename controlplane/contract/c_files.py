@@ -59,7 +59,6 @@ def c_digest(source: Path, headers: Path) -> str:
     """SHA-256 of what a C file is made of, wherever that stands, in hexadecimal.
 
     Args:
-        source: The file.
         headers: The folder of our headers, which it may include.
 
     Raises:

@@ -15,7 +15,6 @@ class CoreShares(ContractModel):
     """How one core spent its time while all lanes were running, in shares (0 to 1).
 
     Attributes:
-        core: Its number.
         user: Programs, including niced ones.
         system: The kernel, on behalf of programs.
         softirq: Interrupts and deferred work: receiving and sending packets.
@@ -66,7 +65,6 @@ class LoneShare(ContractModel):
     Attributes:
         mean: Its share, 0 to 1, mean of all lanes.
         ci95: Half the width of its 95 % interval; null with one lane.
-        lanes: How many.
     """
 
     mean: float
@@ -99,7 +97,6 @@ class LevelAttempt(ContractModel):
     """One attempt at a number of lanes side by side.
 
     Attributes:
-        lanes: Number of lanes.
         rate_bps: Sum of their rates.
         passed: Whether every gate of every lane passed, and the lone flow's share is that of a
             few lanes.
@@ -130,8 +127,6 @@ class Stalls(ContractModel):
     """Pauses that the machine itself causes on a core that does nothing but read the clock.
 
     Attributes:
-        core: The core.
-        seconds: How long it was watched.
         bound_ns: Shorter pauses do not count.
         pauses: How many were longer.
         longest_ns: The longest pause; 0 without one.

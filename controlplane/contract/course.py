@@ -123,7 +123,6 @@ def planned_start_ns(start: StartSpec, strategy: str, index: int) -> int:
 
     Args:
         start: How flows start; an iperf3 process decides by itself when its flows do: 0.
-        strategy: The flow's strategy.
         index: Its number in the trial.
     """
     if isinstance(start, StaggeredStart):
@@ -145,8 +144,6 @@ def settling_start(
 
     Args:
         start: The scenario's; `together`: in the order of the strategies, 5 s apart.
-        strategies: Names of the strategies.
-        repetition: Of the trial.
     """
     if start == "together":
         start = OrderedStart(order=tuple(strategies), gap=Duration(AHEAD_NS))
@@ -171,9 +168,7 @@ def most_jitter_ns(start: StartSpec, jitter: Duration, settles: bool, repetition
 
     Args:
         start: How flows start; with `iperf3` they have none.
-        jitter: The scenario's jitter.
         settles: Whether the trial runs until it is settled.
-        repetition: Of the trial.
     """
     if start == "iperf3":
         return 0

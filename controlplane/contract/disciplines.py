@@ -381,7 +381,6 @@ class Written:
 
     Attributes:
         choice: What is made of it.
-        noun: What it is.
         example: One with parameters.
         other: What else may be written, before a file.
     """

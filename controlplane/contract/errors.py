@@ -22,7 +22,6 @@ class ExitCode(NamedTuple):
     """What a code that a command ends with says.
 
     Attributes:
-        code: The code.
         meaning: When a command ends with it.
     """
 

@@ -190,7 +190,6 @@ def check_harm_bound(scenario: ScenarioKeys, where: str, by: str) -> None:
     """Refuse a bound on harm that the run will not show.
 
     Args:
-        scenario: The scenario.
         where: The bound's place in it.
         by: The strategy that does the harm.
 

@@ -139,11 +139,7 @@ class Link:
 
 @dataclass
 class Departures:
-    """When packets leave a link, one after the other in the order in which they are sent.
-
-    Attributes:
-        link: The link.
-    """
+    """When packets leave a link, one after the other in the order in which they are sent."""
 
     link: Link
     _free: tuple[int, int] = field(default=(-(2**62), 0), init=False)
@@ -295,7 +291,6 @@ def link_of_trace(rate_bps: int, trace: TraceProgram) -> Link:
 
     Args:
         rate_bps: Its rate before t0.
-        trace: The trace.
     """
     times = trace.times_ns
     if trace.form == "rates":

@@ -69,9 +69,7 @@ class TestbedFacts(ContractModel):
     """One of the testbeds that the trials of a run could be given to.
 
     Attributes:
-        target: Name of its target.
         testbed_digest: SHA-256 of its testbed file.
-        certificate: What its certificate is worth.
         artefact_digest: Digest of its P4 artefact, as reported by the data plane.
         dataplane: What its data plane says about itself (`contract.messages.dataplane.Hello`).
         hosts: Names of the machines whose workers offered it.
@@ -112,17 +110,13 @@ class Manifest(ContractModel):
 
     Attributes:
         format: Version of the run directory's layout.
-        run: Name of the run directory.
-        scenario: Name of the scenario.
         started_utc: Wall-clock start (ISO 8601).
-        seed: The scenario's seed.
         scenario_digest: SHA-256 of scenario.yaml.
         testbed_digest: SHA-256 of testbed.yaml.
         artefact_digest: Digest of the P4 artefact, as reported by the data plane.
         applied: Setting label -> what the target applied.
         software: Component -> version.
         git: Commit and whether the tree was clean; empty outside a git checkout.
-        kernel: Kernel release and version.
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
         guest_programs: Our programs that the guests run and the libraries that they compute in,
@@ -177,7 +171,6 @@ class HostNic(ContractModel):
     """A NIC of the hosts, as it is set during a run.
 
     Attributes:
-        interface: Its interface.
         mtu: Its MTU in bytes.
         pauses: Its flow control (PAUSE frames), as read back while it has a link; `unsupported`:
             its driver has no such call.
@@ -192,7 +185,6 @@ class LabFacts(ContractModel):
     """What trials run on.
 
     Attributes:
-        hello: What the target says about itself.
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address, as far as the session knows.
         nics: Port -> the kernel's NIC at the other end of its cable, as it is set.

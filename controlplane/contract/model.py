@@ -157,7 +157,6 @@ def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
 
     Args:
         schema: The model's schema; changed.
-        model: The model.
     """
     said = attributes_of(model)
     schema["description"] = said.pop("")

@@ -416,11 +416,7 @@ class ReturnBottleneck(ContractModel):
         return self
 
     def line(self, overhead_bytes: int) -> QueuedLine:
-        """What a target is asked of it.
-
-        Args:
-            overhead_bytes: Bytes counted for each packet besides the frame.
-        """
+        """What a target is asked of it."""
         unit: Literal["packets", "bytes"] = "packets" if self.buffer.unit == "packets" else "bytes"
         limit = Limit(unit=unit, value=int(self.buffer.amount))
         return QueuedLine(rate_bps=self.rate.bps, limit=limit, overhead_bytes=overhead_bytes)
@@ -430,7 +426,6 @@ def split(base_rtt_ns: int, return_ns: int | None) -> tuple[int, int]:
     """Forward and return part of a base RTT.
 
     Args:
-        base_rtt_ns: The base RTT.
         return_ns: The return path's part; None: half.
     """
     back = base_rtt_ns - base_rtt_ns // 2 if return_ns is None else return_ns
@@ -441,7 +436,6 @@ def split_at(path: ChangingPath, base_rtt_ns: int, change: PathChange | None) ->
     """Forward and return part of a path's base RTT, at first or after a change.
 
     Args:
-        path: The path.
         base_rtt_ns: The base RTT at first.
         change: The last change; None: none yet.
     """
@@ -452,12 +446,7 @@ def split_at(path: ChangingPath, base_rtt_ns: int, change: PathChange | None) ->
 
 
 def longest_rtt_ns(path: ChangingPath, base_rtt_ns: int) -> int:
-    """The longest round trip of a group without queues.
-
-    Args:
-        path: Its path.
-        base_rtt_ns: Its base RTT at first.
-    """
+    """The longest round trip of a group without queues."""
     known = [base_rtt_ns, *(change.base_rtt.ns for change in path.changes)]
     return max(known) + path.most_more_rtt_ns
 
@@ -495,7 +484,6 @@ def check_path(path: ChangingPath, base_rtt: Duration) -> None:
     """Refuse a path whose parts do not fit together; keys are those of its flow group.
 
     Args:
-        path: The path.
         base_rtt: The base RTT at first.
 
     Raises:
@@ -536,9 +524,7 @@ def check_times(
     """Refuse changes that come too late, or together with what they contradict.
 
     Args:
-        groups: The flow groups of a scenario.
         longest: The end of a trial.
-        swept: Whether base RTTs are swept.
         settles: Whether a trial runs until it is settled.
 
     Raises:

@@ -189,7 +189,6 @@ class FlowKind:
     """What the flows of a group and a strategy are sorted by.
 
     Attributes:
-        strategy: Their strategy.
         group: Name of their group.
         dscp: What their sockets set; None: nothing, which is 0.
     """
@@ -316,9 +315,7 @@ def check_queues(scheduler: Scheduler, memory: Memory, queues: Sequence[QueueSpe
     """Refuse queues that are none.
 
     Args:
-        scheduler: Whose packet is sent next.
         memory: How the memory is shared.
-        queues: The queues.
 
     Raises:
         ValueError: One line, with the place in the bottleneck.
@@ -375,7 +372,6 @@ def check_limits(
     """Every limit has room for a packet.
 
     Args:
-        queues: The queues.
         memory: How they share the memory.
         rate: The bottleneck's.
         base_rtt: That a BDP is taken with.

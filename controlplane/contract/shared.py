@@ -175,7 +175,6 @@ class RecordField:
     """A whole number in a record.
 
     Attributes:
-        name: Its name.
         signed: Whether it is signed (two's complement).
         bits: Its width, whole bytes.
         count: How many of them stand side by side.
@@ -193,7 +192,6 @@ class Record:
 
     Attributes:
         byte_order: Of every field; a big-endian record is one that P4 writes or reads.
-        fields: The fields in their order.
     """
 
     byte_order: Literal["big", "little"]

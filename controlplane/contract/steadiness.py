@@ -53,7 +53,6 @@ class SteadinessRules:
 
     Attributes:
         within: Remaining change, relative to the mean.
-        cycle_ns: Length of a cycle.
     """
 
     within: float
@@ -72,7 +71,6 @@ def judge_steadiness(cycles: Mapping[Kind, Sequence[float]], rules: SteadinessRu
 
     Args:
         cycles: Payload bytes of each strategy and group in each cycle from t0, equally many.
-        rules: What counts as steady.
     """
     count = len(next(iter(cycles.values())))
     used = 2 * (count // 4)
@@ -124,11 +122,7 @@ def _agree(first: Mean, second: Mean, rules: SteadinessRules) -> bool:
 
 
 class Watch:
-    """Follows a trial cycle by cycle until its shares are steady.
-
-    Args:
-        rules: What counts as steady.
-    """
+    """Follows a trial cycle by cycle until its shares are steady."""
 
     def __init__(self, rules: SteadinessRules) -> None:
         self._rules = rules
@@ -163,7 +157,6 @@ def cycles_of_goodput(
     Args:
         goodput: Records of the sink (contract.records.GOODPUT), times after t0, shape (n,).
         kinds: Group and strategy of each flow.
-        cycle_ns: Length of a cycle.
         end_ns: When the trial ended, after t0.
     """
     count = end_ns // cycle_ns

@@ -256,10 +256,6 @@ class FlowEntry:
 
     Attributes:
         flow: Flow id in the table.
-        src: Sender's address.
-        dst: Receiver's address.
-        sport: Sender's port.
-        dport: Receiver's port.
         proto: IP protocol; 6 is TCP.
         queue: Which of several queues its packets go to; BY_DSCP: their DSCP says.
     """
@@ -278,9 +274,6 @@ class LaneProgram:
     """Everything that one lane needs before its flows start.
 
     Attributes:
-        lane: The lane.
-        bottleneck: What it is to be.
-        delays: The delay line of each flow group.
         flows: The flow table entries; ids are consecutive.
         seed: Of everything random on the lane's machine, where that can be set.
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
@@ -314,8 +307,6 @@ class TelemetryPlan:
         mode: Every postcard, or bins of `bin_ns`.
         path: The file that raw records are written to.
         first_flow: Flow id of the lane's flow 0.
-        flows: Number of the lane's flows.
-        bin_ns: Length of a bin in ns.
         overtaken_ns: For bins: a packet leaves at the latest when one does that arrived so long
             after it; 0: first in, first out.
     """

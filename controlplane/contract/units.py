@@ -344,7 +344,6 @@ class Buffer(Quantity):
         """Size in bytes at a rate and a base RTT; a part of a byte is cut off.
 
         Args:
-            rate: The bottleneck's rate.
             base_rtt: The base RTT that the bandwidth-delay product is taken with.
         """
         if self.unit == "bytes":
@@ -366,12 +365,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def bdp_bytes(rate: Rate, base_rtt: Duration) -> float:
-    """The bandwidth-delay product in bytes.
-
-    Args:
-        rate: The bottleneck's rate.
-        base_rtt: The base round-trip time.
-    """
+    """The bandwidth-delay product in bytes."""
     return rate.bps * base_rtt.ns / (8 * NS_PER_S)
 
 
@@ -379,7 +373,6 @@ def bytes_in_flight(rate_bps: int, time_ns: int) -> int:
     """Bytes that a rate carries in a time; a part of a byte is cut off.
 
     Args:
-        rate_bps: The rate in bit/s.
         time_ns: The time in ns, such as a base RTT.
     """
     return rate_bps * time_ns // (8 * NS_PER_S)

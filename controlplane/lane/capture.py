@@ -23,9 +23,7 @@ class LiveCapture:
     """A running capture; it is ready once its file has a header.
 
     Args:
-        session: Starts the process.
         lane: The lane whose segments are kept.
-        folder: Where the file goes.
         side: Beside which hosts: before or behind the bottleneck.
 
     Raises:

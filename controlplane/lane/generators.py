@@ -74,8 +74,6 @@ class Generators:
     """Sinks and senders of one attempt.
 
     Args:
-        session: Starts processes.
-        attempt: Says what flows there are.
         stop: Ends every wait early when set.
     """
 
@@ -215,11 +213,7 @@ class Generators:
 
 
 def joined_senders(reports: Sequence[SenderReport]) -> SenderReport:
-    """What the senders of an attempt report, as if it were one.
-
-    Args:
-        reports: Of each sender.
-    """
+    """What the senders of an attempt report, as if it were one."""
     if len(reports) == 1:
         return reports[0]
     return SenderReport(
@@ -230,11 +224,7 @@ def joined_senders(reports: Sequence[SenderReport]) -> SenderReport:
 
 
 def joined_sinks(reports: Sequence[SinkReport]) -> SinkReport:
-    """What the sinks of an attempt report, as if it were one.
-
-    Args:
-        reports: Of each sink.
-    """
+    """What the sinks of an attempt report, as if it were one."""
     if len(reports) == 1:
         return reports[0]
     return SinkReport(

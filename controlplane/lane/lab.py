@@ -182,7 +182,6 @@ def opened_labs(
 
     Args:
         request: What all lanes together need.
-        artefact: The target's compiled program.
     """
 
     def open_one(each: SessionRequest) -> Lab:
@@ -201,9 +200,6 @@ def lab_requests(request: SessionRequest) -> tuple[SessionRequest, ...]:
     """What each lab needs: one request as it is, or one for each lane that is a machine of its own.
 
     These machines are on the cores that this process may use, in turns.
-
-    Args:
-        request: What all lanes together need.
     """
     if not capabilities_of(request.testbed).isolated:
         return (request,)

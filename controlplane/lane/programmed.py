@@ -75,7 +75,6 @@ class ProgrammedLane:
         """Wait until nothing is queued or delayed; returns the counters of that moment.
 
         Args:
-            timeout_s: How long to wait.
             name: What is running on the lane, for the error.
 
         Raises:
@@ -150,13 +149,7 @@ class ProgrammedLane:
 def programmed(
     lab: Lab, program: LaneProgram, telemetry: TelemetryPlan
 ) -> Iterator[ProgrammedLane]:
-    """Reset a lane, program it and record its postcards; it is empty again afterwards.
-
-    Args:
-        lab: Session and target.
-        program: What the target is asked to do.
-        telemetry: How postcards are kept.
-    """
+    """Reset a lane, program it and record its postcards; it is empty again afterwards."""
 
     def reset() -> None:
         lab.target.reset(program.lane, program.first_flow, len(program.flows))
@@ -179,11 +172,7 @@ def programmed(
 
 
 def loss_counters(shared: SharedCounters, hosts: dict[str, int]) -> dict[str, int]:
-    """All loss counters by a name that says where.
-
-    Args:
-        shared: The target's counters that all lanes share.
-    """
+    """All loss counters by a name that says where."""
     losses = dict(hosts)
     for name, port in shared.ports.items():
         losses |= {f"port {name} {loss}": getattr(port, loss) for loss in _PORT_LOSSES}

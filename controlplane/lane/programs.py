@@ -54,8 +54,6 @@ class Pair:
 
     Attributes:
         most_bytes: The largest file that it may write.
-        server: The server, once it was started.
-        client: The client, likewise.
         start_ns: When its data could begin, after t0.
         end_ns: When the sender ended, after t0.
     """
@@ -120,8 +118,6 @@ class Programs:
     """Servers and clients of an attempt.
 
     Args:
-        session: Starts processes.
-        attempt: Says what flows there are.
         stop: Ends every wait early when set.
     """
 
@@ -314,11 +310,7 @@ class Programs:
 
 
 def program_folder(folder: Path, first: TrialFlow) -> Path:
-    """Where the process that makes a flow, its first one, writes.
-
-    Args:
-        folder: The attempt's folder.
-    """
+    """Where the process that makes a flow, its first one, writes."""
     return folder / FOLDER / str(first.index)
 
 

@@ -25,7 +25,6 @@ def check_host(
     """Check everything that a run needs of the machine, before its run directory is made.
 
     Args:
-        folder: Where the run writes.
         needed_bytes: How much it may write.
         ccas: CCAs that the hosts' kernel does not have.
 

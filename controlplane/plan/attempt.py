@@ -63,14 +63,8 @@ class TrialFlow:
         index: Its number in the lane, over all groups.
         group: Index of its flow group.
         cc: Requested CCA.
-        base_rtt_ns: Base RTT of the group.
-        src: Sender's address.
-        dst: Receiver's address.
-        sport: Sender's port.
-        dport: Receiver's port.
         start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
         process: The iperf3 process that it would belong to.
-        ecn: Whether it asks for ECN.
         dscp: What its sockets set; 0: nothing.
         queue: Which of several queues its flow entry says; BY_DSCP: its packets' DSCP does.
         mixed: Whether it is part of the mix; if not, it is background.
@@ -120,7 +114,6 @@ class Attempt:
 
     Attributes:
         scenario: The scenario as it is at the setting, with this attempt's start.
-        lane: The lane it runs on.
         folder: Where its files go until it is sealed.
         lane_flows: Flows that each lane has room for in the flow table.
     """
@@ -243,10 +236,7 @@ def trial_flows(
     """The flows of a trial on a lane; group by group, strategy by strategy, background last.
 
     Args:
-        scenario: Says how flows start.
-        trial: Says the mix.
         seed: The attempt's seed; each flow's jitter has a seed of its own.
-        lane: The lane, for addresses.
     """
     kinds = _kinds(scenario, trial, seed)
     process_of = processes([(number, cc) for number, cc, _ in kinds])
@@ -301,7 +291,6 @@ def _receiver_port(program: FlowProgram, index: int, first: int) -> int:
     """A process of a program has its first flow's port at both ends.
 
     Args:
-        index: The flow's number.
         first: That of the first flow of its group and strategy.
     """
     return FIRST_SENDER_PORT + (first if program.has("flows") else index)
@@ -337,9 +326,6 @@ def start_ns(
     offset: the scenario's start is that of the mix.
 
     Args:
-        scenario: Says how flows start.
-        index: Its number in the trial.
-        repetition: Of the trial.
         seed: The attempt's; each flow's jitter has a seed of its own.
     """
     if scenario.start == "iperf3":

@@ -156,11 +156,7 @@ def planned_time(plan: Plan) -> TrialTime:
 
 
 def real_seconds(trial_ns: int) -> float:
-    """Wall-clock seconds of a trial in real time.
-
-    Args:
-        trial_ns: Length of the trial.
-    """
+    """Wall-clock seconds of a trial in real time."""
     return Duration(trial_ns).seconds + REAL_OVERHEAD_S
 
 
@@ -168,7 +164,6 @@ def virtual_seconds(trial_ns: int, rate_bps: int, flows: int, of_programs: int =
     """Wall-clock seconds of a trial in virtual time, on one core.
 
     Args:
-        trial_ns: Length of the trial.
         rate_bps: Rate of its bottleneck, which is taken to be busy.
         of_programs: So many of the flows are of programs, and have their share of the packets.
     """
@@ -192,9 +187,7 @@ def estimate_seconds(
 
     Args:
         trials: In the order of their start.
-        takes: How long each runs.
         lanes: At most so many at once.
-        available: What they may take at once.
     """
     running: list[tuple[float, int, Resources]] = []
     now, free = 0.0, available
@@ -213,7 +206,6 @@ def mean_seconds(trials: Sequence[PlannedTrial], takes: TrialTime) -> float:
 
     Args:
         trials: At least one.
-        takes: How long each runs.
     """
     return sum(takes(trial) for trial in trials) / len(trials)
 
@@ -249,11 +241,7 @@ def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resour
 
 
 def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
-    """Upper estimate of a sealed trial's size in bytes.
-
-    Args:
-        scenario: As it is at the setting.
-    """
+    """Upper estimate of a sealed trial's size in bytes."""
     telemetry = scenario.telemetry
     samples = scenario.longest.ns // telemetry.tcp_info.ns * scenario.lasting_flows
     intervals = scenario.longest.ns // telemetry.goodput.ns * scenario.lasting_flows

@@ -29,9 +29,7 @@ def group_delays(
     """The delay line of each group.
 
     Args:
-        scenario: Says what paths do.
         setting: Says base RTTs and random loss where they are swept.
-        seed: The attempt's.
         losses: The random loss of all groups from times on.
     """
     return tuple(

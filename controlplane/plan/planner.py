@@ -48,9 +48,6 @@ def make_plan(
     """Plan every trial of a scenario on a testbed.
 
     Args:
-        scenario: What to run.
-        testbed: Where to run it.
-        capabilities: What the testbed's target can do.
         resolve: Says what it would really do; None: that is not looked at.
         expect: Says what an adaptive search will take; None: every mix is counted.
         highest_rate: Of a trial that runs alone; None: the testbed's capacity.

@@ -14,7 +14,6 @@ def refusals(asked: BaseModel, can: Capabilities, key: str = "bottleneck") -> It
 
     Args:
         asked: The lane, or a part of it.
-        can: What the target can do.
         key: The scenario's key. Parts of a lane stand side by side there.
     """
     for name, field in type(asked).model_fields.items():

@@ -26,8 +26,6 @@ class Transfer:
 
     Attributes:
         arrival_ns: When it comes, after t0.
-        size_bytes: How much it is to bring.
-        cc: Its strategy.
     """
 
     arrival_ns: int
@@ -48,7 +46,6 @@ def draw_transfers(
         group: A group with arrivals.
         end_ns: The trial's end, after t0.
         shares: Strategy -> flows of the mix that run it.
-        seed: The group's own.
     """
     assert group.arrivals is not None
     sizes = draw_sizes(group, seed)
@@ -64,7 +61,6 @@ def draw_sizes(group: FlowGroup, seed: int) -> Iterator[int]:
 
     Args:
         group: A group with a size.
-        seed: The group's own.
     """
     assert group.size is not None
     spec = group.size.content if isinstance(group.size, FileSizes) else group.size

@@ -29,8 +29,6 @@ class ActiveRun:
     """A run directory and what is to be done in it.
 
     Attributes:
-        plan: Every trial.
-        manifest: The manifest as it stands.
         work: What is still to be run.
         ccas: CCAs that the hosts' kernel does not have.
         disciplines: Queue disciplines of the user's own.
@@ -74,7 +72,6 @@ def new_run(
     """Make the run directory of a new run.
 
     Args:
-        results: Folder that it goes into.
         plan: Every trial, or those that may be chosen.
         choose: Makes the chooser of an adaptive run; None: every mix is run.
     """
@@ -97,12 +94,7 @@ def testbed_of(path: Path) -> Loaded[Testbed]:
 
 
 def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
-    """Open an existing run; finished trials are kept.
-
-    Args:
-        path: The run directory.
-        choose: Makes the chooser of an adaptive run.
-    """
+    """Open an existing run; finished trials are kept."""
     directory = open_existing(path)
     scenario = load_kept(directory)
     testbed = load_testbed(path / "testbed.yaml")

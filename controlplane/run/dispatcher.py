@@ -73,7 +73,7 @@ class TrialWorkers(Protocol):
         """End what is still running, and wait for it."""
 
 
-class TrialPlace(Protocol):
+class Executor(Protocol):
     """Where the trials of a run are carried out: this machine, or others; the run is the same."""
 
     def opened(self, run: ActiveRun, book: JobBook) -> AbstractContextManager[TrialWorkers]:
@@ -132,7 +132,6 @@ def watch(states: States, on_progress: OnProgress) -> None:
 
     Args:
         states: As `dispatch` yields them.
-        on_progress: Called with each of them.
 
     Raises:
         NashbedError: What ended the run early; Interrupted on Ctrl-C, here or there.
@@ -189,7 +188,6 @@ class JobBook:
 
         Args:
             where: As `Running.where`.
-            step: Where it stands.
         """
         with self.lock:
             if job.id not in self.running:

@@ -47,7 +47,6 @@ class OccupiedLane:
     """A lane that a trial has.
 
     Attributes:
-        setting: What the trial asks for.
         since: When it started, in seconds of time.monotonic.
     """
 
@@ -61,7 +60,6 @@ class SharedLanes:
     Safe between threads.
 
     Args:
-        number: How many there are.
         available: What trials may take at once; less rate while departures are late (see
             `LoadLimit`), unless lanes share nothing.
         memory: What guests may still take; None: there are none.
@@ -114,11 +112,7 @@ class SharedLanes:
             return self._first_with_memory(self._memory, settings, fitting)
 
     def take(self, setting: Setting) -> int:
-        """Have a lane of the packet loop with the most room, until it is given back by `free`.
-
-        Args:
-            setting: What the trial asks for.
-        """
+        """Have a lane of the packet loop with the most room, until it is given back by `free`."""
         with self._changed:
             held = self._held_by_loop()
             lane = min(self._free, key=lambda lane: (held[lane % self._loops], lane))
@@ -154,9 +148,6 @@ class SharedLanes:
     @contextmanager
     def lane_for(self, setting: Setting) -> Iterator[tuple[int, OnEnd]]:
         """Wait for a lane, and have it while the block lasts.
-
-        Args:
-            setting: What the trial asks for.
 
         Yields:
             The lane's number, and what to call with the trial's record.
@@ -231,7 +222,6 @@ class LoadLimit:
     one cause, so only one that started after the last cut makes another.
 
     Args:
-        capacity_bps: The testbed's capacity.
         adapts: Whether load can be why a trial fails; it cannot where time is virtual.
         now: Clock in seconds.
     """
@@ -309,12 +299,7 @@ class GuestMemory:
 
 
 def shortage(room: MemoryRoom, setting: Setting) -> str:
-    """Why a trial waits for memory, in words; empty: there is enough for it.
-
-    Args:
-        room: What is left.
-        setting: Of the trial.
-    """
+    """Why a trial waits for memory, in words; empty: there is enough for it."""
     needed = guest_takes_bytes(setting)
     if needed <= room.free_bytes:
         return ""

@@ -43,10 +43,7 @@ def new_manifest(
     """The manifest before anything ran.
 
     Args:
-        scenario: What to run.
-        certificate: State of the testbed's certificate.
         ccas: The CCAs that the hosts' kernel does not have, by name.
-        disciplines: The queue disciplines of the user's own, by name.
         files: The files that the scenario names for their content, by their paths as written.
     """
     return Manifest(
@@ -96,9 +93,6 @@ def with_guest_kernels(manifest: Manifest, testbed: Testbed, plan: Plan) -> Mani
 def with_programs(manifest: Manifest, scenario: Scenario, *, is_virtual: bool) -> Manifest:
     """Add the programs that are strategies, and what guests run besides their kernels.
 
-    Args:
-        is_virtual: Whether there are guests.
-
     Raises:
         HostError: One is not the one that the run began with.
     """
@@ -146,8 +140,6 @@ def testbed_facts(
 
     Args:
         certificate: What its certificate is worth, now that the target is loaded.
-        lab: What target and session say about themselves.
-        host: Name of the machine.
     """
     return TestbedFacts(
         target=testbed.model.target,

@@ -19,7 +19,6 @@ def keep_files(folder: Path, scenario: Loaded[Scenario]) -> dict[str, FileFacts]
     """Copy what a scenario names into a run directory; returns what its manifest says.
 
     Args:
-        folder: The run directory.
         scenario: The scenario, which stays as it is: the manifest says which copy is whose.
     """
     kept: dict[str, FileFacts] = {}

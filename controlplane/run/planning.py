@@ -53,7 +53,6 @@ def plan_with(
     """As `plan_run`, with CCAs that are known already.
 
     Args:
-        scenario: What to run.
         ccas: Those of its CCAs that come from a file.
         expect: Says what an adaptive search will take; None: every mix is counted.
         seats: Trials that a cluster runs at once; None: this machine runs them.

@@ -60,11 +60,7 @@ def with_program_goodput(measured: TrialMeasurement) -> TrialMeasurement:
 def _payload(
     measured: TrialMeasurement, own: list[int]
 ) -> tuple[dict[int, int], dict[int, tuple[Ints, Ints]]]:
-    """Payload that reached the bottleneck, by flow; and when how much of it left.
-
-    Args:
-        own: The flows.
-    """
+    """Payload that reached the bottleneck, by flow; and when how much of it left."""
     arrived = dict.fromkeys(own, 0)
     parts: dict[int, list[tuple[Ints, Ints]]] = {index: [] for index in own}
     for batch in read_postcards(measured.attempt.raw_telemetry, measured.clock):

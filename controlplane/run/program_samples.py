@@ -116,7 +116,6 @@ def metrics(path: Path, rtt: str = "ms") -> tuple[NDArray[np.float64], list[dict
     """The states of a sender, by its qlog.
 
     Args:
-        path: The file.
         rtt: The unit of its RTTs.
 
     Returns:

@@ -49,7 +49,6 @@ class Steps:
 
     Args:
         name: The trial, for the log.
-        on_step: Called at each step.
     """
 
     def __init__(self, name: str, on_step: OnStep) -> None:

@@ -30,7 +30,6 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
     """Replay a capture; returns the data plane's summary.
 
     Args:
-        capture: The capture file.
         scenario: Says rate, buffer and overhead; it must have one setting.
         out: Made, or replaced when it holds an earlier replay.
 

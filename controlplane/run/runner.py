@@ -9,7 +9,7 @@ from ..contract.trial import TrialRecord
 from ..machine.c_files.kept import with_objects
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
-from .dispatcher import JobBook, TrialPlace, dispatch, watch
+from .dispatcher import Executor, JobBook, dispatch, watch
 from .manifest import with_guest_kernels, with_programs
 from .progress import OnProgress, Snapshot
 from .this_machine import ThisMachine
@@ -18,33 +18,31 @@ LOG = logging.getLogger(__name__)
 
 
 def execute(
-    run: ActiveRun, on_progress: OnProgress, place: TrialPlace | None = None
+    run: ActiveRun, on_progress: OnProgress, executor: Executor | None = None
 ) -> list[TrialRecord]:
     """Run all jobs of a run; returns every sealed record.
 
     Args:
-        run: What to do.
         on_progress: Called with the state of the run, again and again.
-        place: Where; None: on this machine.
+        executor: Where; None: on this machine.
 
     Raises:
         NashbedError: As `progress_of` does; Interrupted on Ctrl-C.
     """
-    watch(progress_of(run, place), on_progress)
+    watch(progress_of(run, executor), on_progress)
     return run.directory.sealed()
 
 
-def progress_of(run: ActiveRun, place: TrialPlace | None = None) -> Generator[Snapshot]:
+def progress_of(run: ActiveRun, executor: Executor | None = None) -> Generator[Snapshot]:
     """Run all jobs of a run, and say where it stands, again and again.
 
     Closing the generator stops the run.
 
     Args:
-        run: What to do.
-        place: Where; None: on this machine.
+        executor: Where; None: on this machine.
 
     Raises:
-        NashbedError: What ended the run early. The place has been given back, finished
+        NashbedError: What ended the run early. The machine has been given back, finished
             trials are kept, and the manifest says how the run ended.
     """
     handler = log_to(run.directory.log)
@@ -54,7 +52,7 @@ def progress_of(run: ActiveRun, place: TrialPlace | None = None) -> Generator[Sn
         if first:
             run.write_manifest(_with_guests_and_ccas(run))
             book = JobBook(first, run.work, run.directory.note_failure)
-            with (place or ThisMachine()).opened(run, book) as workers:
+            with (executor or ThisMachine()).opened(run, book) as workers:
                 yield from dispatch(book, workers)
         run.set_status("complete")
     except BaseException as error:

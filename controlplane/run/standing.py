@@ -89,7 +89,6 @@ def after_load(known: Standing, hello: Hello) -> Standing:
 
     Args:
         known: What was known before the target was loaded.
-        hello: What the target says about itself.
     """
     if known.state not in ("certified", "failed"):
         return known
@@ -107,9 +106,6 @@ def with_capacity(testbed: Loaded[Testbed], known: Standing) -> tuple[Loaded[Tes
     """The testbed with the capacity that a run uses, and where that is from, in words.
 
     What the file states takes precedence over what was measured: a person may have reasons.
-
-    Args:
-        known: What its certificate is worth.
     """
     if testbed.model.states_capacity:
         return testbed, STATED

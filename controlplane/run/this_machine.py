@@ -35,10 +35,6 @@ class LaneWorkers:
 
     A lane's lab is opened in its thread, which lives as long: processes end with the thread that
     started them.
-
-    Args:
-        book: The jobs.
-        execute: Runs one job.
     """
 
     def __init__(self, book: JobBook, lanes: SharedLanes, execute: Execute) -> None:
@@ -124,7 +120,7 @@ class ThisMachine:
 
     @contextmanager
     def opened(self, run: ActiveRun, book: JobBook) -> Iterator[LaneWorkers]:
-        """See `TrialPlace`."""
+        """See `Executor`."""
         bed = run.testbed.model
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
             run.write_manifest(with_lab(run.manifest, labs.first.facts()))

@@ -32,11 +32,8 @@ class TrialRunner:
     """Runs one attempt.
 
     Args:
-        lab: Session and target.
-        directory: The run directory.
         attempt: What to run; its folder is where the directory has it `unsealed`.
         stop: Set when the run is to end early.
-        on_step: Called at each step.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from ..store.comparison import (
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
-from .dispatcher import TrialPlace
+from .dispatcher import Executor
 from .manifest import new_manifest
 from .named_files import keep_files, load_kept
 from .progress import Snapshot
@@ -45,7 +45,6 @@ class TrialChoice:
     Attributes:
         trials: These, by id; empty: trials are drawn.
         count: How many are drawn; None: all are run again.
-        seed: Seed of the draw.
     """
 
     trials: tuple[str, ...] = ()
@@ -109,16 +108,16 @@ class Verification:
         at_once = work.total if work.keep else plan.lanes
         return plan.estimated_disk_bytes * at_once // max(1, plan.expected_trials)
 
-    def progress(self, place: TrialPlace | None = None) -> Generator[Snapshot]:
+    def progress(self, executor: Executor | None = None) -> Generator[Snapshot]:
         """Run the trials again, compare each, and say where that stands, again and again.
 
         Args:
-            place: Where; None: on this machine.
+            executor: Where; None: on this machine.
 
         Raises:
             NashbedError: What ended it early.
         """
-        snapshots = progress_of(self.run, place)
+        snapshots = progress_of(self.run, executor)
         for number, snapshot in enumerate(snapshots):
             if number == 0:  # the target is up, so that the manifest is complete
                 self.environment = environment_differences(self.manifest, self.run.manifest)
@@ -137,7 +136,6 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     Args:
         path: The finished run.
         folder: Where the trials are run again.
-        keep: Whether the repetitions are kept there.
 
     Raises:
         ConfigError: The run or a trial cannot be repeated; the reason.
@@ -188,7 +186,6 @@ class Repetition:
     """Sealed trials to run again, each as the attempt that it was: it has the same seed then.
 
     Args:
-        plan: The run's plan.
         chosen: Records of the trials to run again.
         sealed: Folder of the run's trials.
         repeated: Folder of their repetitions.

@@ -97,12 +97,7 @@ class Attempts:
 
 
 class PlannedWork:
-    """Every trial of a plan.
-
-    Args:
-        sealed: Everything that was sealed so far.
-        max_attempts: Attempts at each trial.
-    """
+    """Every trial of a plan."""
 
     def __init__(self, plan: Plan, sealed: Iterable[TrialRecord], max_attempts: int) -> None:
         self._attempts = Attempts(sealed, max_attempts)
@@ -145,10 +140,7 @@ class ChosenWork:
     """The trials that a chooser picks.
 
     Args:
-        chooser: Picks them.
         plan: What it may pick from; its `expected_trials` is the estimate of their number.
-        sealed: Everything that was sealed so far.
-        max_attempts: Attempts at each trial.
     """
 
     def __init__(

@@ -59,7 +59,6 @@ def read_segments(folder: Path, t0_ns: int) -> NDArray[Any]:
     `completed_ns` of one that never came is the smallest number.
 
     Args:
-        folder: The trial's folder.
         t0_ns: The trial's t0 on CLOCK_MONOTONIC.
 
     Raises:
@@ -90,7 +89,6 @@ def read_datagrams(folder: Path, t0_ns: int) -> NDArray[Any]:
     """Join what a sender sent and what the sink received; records of ARRIVED, with times after t0.
 
     Args:
-        folder: The trial's folder.
         t0_ns: The trial's t0 on CLOCK_MONOTONIC.
 
     Raises:

@@ -66,7 +66,6 @@ def problem_of(path: Path, digest: str) -> str:
     """What is wrong with a file; empty: nothing.
 
     Args:
-        path: The file.
         digest: The SHA-256 that it should have.
     """
     try:
@@ -104,7 +103,6 @@ def line_of(path: Path, name: str) -> str:
     """The line of a list of one file.
 
     Args:
-        path: The file.
         name: What it is called there.
     """
     return f"{file_digest(path)}  {name}\n"

@@ -30,7 +30,6 @@ def digest_trial(folder: Path, facts: Mapping[str, Any]) -> TrialDigests:
     """Digest everything that a trial measured.
 
     Args:
-        folder: The trial's folder with its tables and captures.
         facts: What else it measured, as plain data by name.
 
     Raises:

@@ -29,7 +29,6 @@ def read_document(path: Path, model: type[D], remedy: str) -> D:
     """Read a JSON document.
 
     Args:
-        path: The file.
         model: The contract model of the document; its `format` is the only one that is read.
         remedy: What a person should do when the file is missing or damaged.
 

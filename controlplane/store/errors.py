@@ -59,9 +59,7 @@ def damaged(path: Path, problem: object, remedy: str) -> RunError:
     """Make the one line that names a file, its problem and the remedy.
 
     Args:
-        path: The file or directory.
         problem: What is wrong as a text, or the exception that was raised.
-        remedy: What a person should do.
     """
     text = _description(problem) if isinstance(problem, Exception) else str(problem)
     line = (text.strip() or type(problem).__name__).splitlines()[0].rstrip(".")

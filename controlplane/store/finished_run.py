@@ -60,9 +60,7 @@ class FinishedRun:
     """An opened run directory.
 
     Attributes:
-        path: The directory.
         manifest: What was applied, and where it ran.
-        scenario: What was asked for.
         plan: Every trial that was planned (None: no plan was written).
         trials: Every readable sealed trial, sorted by id, valid or not.
         damaged: Sealed trials that could not be read.

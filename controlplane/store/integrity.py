@@ -104,7 +104,6 @@ def checked(path: Path, remedy: str = AGAIN) -> Path:
     What somebody put into the folder since is not in its list, and is not checked.
 
     Args:
-        path: The file.
         remedy: What a person should do when it is damaged.
 
     Raises:
@@ -123,7 +122,6 @@ def check_names(folder: Path, sealed: Mapping[str, str]) -> None:
     """Check that a trial has its list, and the files in it; their content is not read.
 
     Args:
-        folder: The trial's folder.
         sealed: The digests in the run's manifest.
 
     Raises:
@@ -141,10 +139,6 @@ def check_files(folder: Path) -> None:
 
 def check_document(path: Path, sealed: Mapping[str, str]) -> Path:
     """A file of the run's own, once it is seen to be as it was when the run began.
-
-    Args:
-        path: The file.
-        sealed: The digests in the run's manifest.
 
     Raises:
         RunError: It is damaged or missing.

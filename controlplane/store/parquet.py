@@ -27,7 +27,6 @@ class TableLayout:
 
     Attributes:
         name: Its name; the file is `<name>.parquet`.
-        schema: Columns and types.
         increasing: Columns that mostly increase; they are stored as differences.
         marks: Columns that only trials have in which packets can be marked.
         queues: Columns that only trials of several queues have.
@@ -60,7 +59,6 @@ def write_table(folder: Path, table: TableLayout, batches: Iterable[Mapping[str,
     """Write a table; returns its number of rows.
 
     Args:
-        folder: The trial's folder.
         batches: Columns by name, all of one length; any number of times.
     """
     schema = table.schema
@@ -84,7 +82,6 @@ def read_columns(path: Path, names: Sequence[str], optional: Collection[str] = (
     """Read whole columns of a table that fits in memory.
 
     Args:
-        path: The file.
         optional: Columns that a file may lack; their values are nulls there.
 
     Raises:
@@ -104,7 +101,6 @@ def stream_columns(
     """Read columns of a table of any size, at most `rows` rows at a time, on one thread.
 
     Args:
-        path: The file.
         rows: Largest number of rows of a batch.
         optional: Columns that a file may lack; their values are nulls there.
 
@@ -125,8 +121,6 @@ def check_table(path: Path, schema: pa.Schema, optional: Collection[str] = ()) -
     """Check a file's columns and types against a schema; only its footer is read.
 
     Args:
-        path: The file.
-        schema: Columns and types.
         optional: Columns that a file may lack.
 
     Raises:

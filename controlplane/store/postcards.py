@@ -81,7 +81,6 @@ class PostcardBatch:
     """Consecutive postcards as columns, all of the same length.
 
     Attributes:
-        dropped: Whether the packet was dropped.
         flow: The lane's own flow number, from 0.
         packet_bytes: Frame length without FCS.
         payload_bytes: TCP payload.
@@ -161,7 +160,6 @@ def read_postcards(
 
     Args:
         path: The data plane's file.
-        clock: Lane, flows and time of the trial.
         batch: Records at once.
 
     Raises:
@@ -203,9 +201,7 @@ def write_postcards(
     """Write the table of a trial in `folder`; returns its number of rows.
 
     Args:
-        folder: The trial's folder.
         marks: Whether packets can have been marked.
-        queues: Whether there are several queues.
     """
     layout = POSTCARDS if marks else POSTCARDS.without_marks()
     layout = layout if queues else layout.without_queues()
@@ -272,12 +268,6 @@ def read_bins(
 ) -> Iterator[BinBatch]:
     """Read a file of raw bins in batches.
 
-    Args:
-        path: The data plane's file.
-        clock: Lane, flows and time of the trial.
-        bin_ns: Length of a bin.
-        batch: Records at once.
-
     Raises:
         TargetError: The file is cut off, or has bins of another lane's flows.
     """
@@ -311,11 +301,6 @@ def _starts_ns(number: NDArray[np.uint32], t0_switch_ns: int, bin_ns: int) -> In
 
 
 def write_bins(folder: Path, batches: Iterable[BinBatch], *, marks: bool) -> int:
-    """Write the table of a trial in `folder`; returns its number of rows.
-
-    Args:
-        folder: The trial's folder.
-        marks: Whether packets can have been marked.
-    """
+    """Write the table of a trial in `folder`; returns its number of rows."""
     layout = BINS if marks else BINS.without_marks()
     return write_table(folder, layout, (batch.columns() for batch in batches))

@@ -48,7 +48,6 @@ def relative_u48(high: NDArray[Any], low: NDArray[Any], origin_ns: int) -> Ints:
     Args:
         high: Upper 16 bits.
         low: Lower 32 bits.
-        origin_ns: The origin on the same clock.
     """
     mask = CLOCK_WRAP_NS - 1
     distance = (join_u48(high, low) - (origin_ns & mask)) & mask
@@ -72,11 +71,6 @@ def read_telemetry(
 ) -> Iterator[NDArray[Any]]:
     """Read a file of the data plane in batches.
 
-    Args:
-        path: The file.
-        record: The type of its records.
-        batch: Records at once.
-
     Raises:
         TargetError: The file is missing or ends in the middle of a record.
     """
@@ -88,9 +82,6 @@ def read_telemetry(
 
 def read_generator_file(path: Path, record: np.dtype[Any]) -> NDArray[Any]:
     """Read a whole file of the flow generator.
-
-    Args:
-        record: The type of its records.
 
     Raises:
         HostError: The file is missing or ends in the middle of a record.

@@ -18,12 +18,7 @@ REQUIRED = ("flows",)
 
 @dataclass(frozen=True)
 class SealedTrial:
-    """A sealed trial. Tables are read when they are asked for, and every time.
-
-    Attributes:
-        path: The trial's directory.
-        record: What its trial.json says.
-    """
+    """A sealed trial. Tables are read when they are asked for, and every time."""
 
     path: Path
     record: TrialRecord

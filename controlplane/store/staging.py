@@ -43,7 +43,6 @@ class Staging:
 
     Args:
         folder: The folder to which the result goes: both are on one file system. It is there.
-        name: Of what is made.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -74,12 +73,7 @@ class Staging:
         return target
 
     def publish_listed(self, made: Path, target: Path) -> None:
-        """Give a file its name after its own list has one: see `checksums.is_as_listed`.
-
-        Args:
-            made: A file in this folder.
-            target: Where it goes.
-        """
+        """Give a file its name after its own list has one: see `checksums.is_as_listed`."""
         line = self.place / own_list(target).name
         line.write_text(line_of(made, target.name), encoding="utf-8")
         self.publish(line, own_list(target))
@@ -91,7 +85,6 @@ def write_whole(path: Path, text: str) -> Path:
 
     Args:
         path: The file; its folder is there.
-        text: The content.
     """
     with Staging(path.parent, path.name) as staging:
         made = staging.place / path.name
@@ -119,9 +112,6 @@ def take_lock(path: Path, *, wait: bool = True) -> int | None:
     """Lock a file, which is made, or a folder; None where another process or thread has it.
 
     The kernel gives the lock back when the file is closed, or its holder ends, however it ends.
-
-    Args:
-        path: The file or folder.
 
     Returns:
         The open file that holds it.
@@ -297,9 +287,6 @@ def flush_all(made: Path) -> None:
 
     That takes a millisecond for a document, 10 for a small trial, 0.1 s for one of 100 MB, and a
     second for the 4,300 files of a guests' kernel (ext4 on a virtual disk): nothing is left out.
-
-    Args:
-        made: The file or folder.
 
     Raises:
         OSError: It could not be written.

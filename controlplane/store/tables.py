@@ -144,12 +144,7 @@ def write_flows(
     sender: Sequence[SenderFlowReport],
     sink: Sequence[SinkFlowReport],
 ) -> int:
-    """Write the table of a trial; returns its number of rows.
-
-    Args:
-        folder: The trial's folder.
-        flows: The flows as planned.
-    """
+    """Write the table of a trial; returns its number of rows."""
     columns: dict[str, list[Any]] = {
         "flow": [f.index for f in flows],
         "group": [f.group for f in flows],
@@ -218,13 +213,7 @@ def write_goodput(folder: Path, batches: Iterable[NDArray[Any]]) -> int:
 
 
 def write_counters(folder: Path, registers: FlowRegisters, *, marks: bool) -> int:
-    """Write the table of a trial; returns its number of rows.
-
-    Args:
-        folder: The trial's folder.
-        registers: The registers of the lane's flows.
-        marks: Whether packets can have been marked.
-    """
+    """Write the table of a trial; returns its number of rows."""
     layout = COUNTERS if marks else COUNTERS.without_marks()
     columns = {n: pa.array(getattr(registers, n), pa.uint64()) for n in FLOW_REGISTERS}
     flow = pa.array(range(registers.count), pa.uint32())
@@ -247,7 +236,6 @@ def read_disturbances(folder: Path, t0_ns: int) -> Disturbances:
     """Read the data plane's two files of a lane.
 
     Args:
-        folder: The trial's folder.
         t0_ns: The trial's t0 on CLOCK_MONOTONIC.
 
     Raises:

@@ -46,7 +46,6 @@ def write_transfers(
 
     Args:
         folder: The trial's folder, with the generators' files.
-        flows: All flows as planned.
         t0_ns: The trial's t0 on CLOCK_MONOTONIC.
 
     Raises:

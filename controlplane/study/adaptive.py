@@ -28,13 +28,7 @@ def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Exp
 
 
 def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -> CampaignChooser:
-    """The chooser of an adaptive run.
-
-    Args:
-        path: The run directory.
-        scenario: What is run.
-        plan: What may be chosen.
-    """
+    """The chooser of an adaptive run."""
     at_once = trials_at_once(plan.trials, plan.lanes, resources_of(testbed, plan))
     return CampaignChooser(path, scenario, plan, at_once)
 
@@ -46,9 +40,6 @@ class CampaignChooser:
 
     Args:
         path: The run directory; sealed trials are read from it.
-        scenario: What is run.
-        plan: What may be chosen.
-        at_once: Trials side by side.
     """
 
     def __init__(self, path: Path, scenario: Scenario, plan: Plan, at_once: int) -> None:
@@ -80,7 +71,7 @@ class CampaignChooser:
         Raises:
             RunError: A table of the sealed trial is damaged.
         """
-        from nashbed.analysis.campaign.of_trial import payoffs_of_trial  # noqa: PLC0415
+        from nashbed.analysis.campaign.of_scenario import payoffs_of_trial  # noqa: PLC0415
 
         with lower_priority():
             payoffs = None

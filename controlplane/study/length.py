@@ -55,8 +55,6 @@ class TrialLengths:
     """What the fluid model says of the length of a plan's trials.
 
     Attributes:
-        scenario: What is planned.
-        found: Of the settings that were looked at.
         settings: Settings that the model speaks of.
         problem: Why it does not speak at all; None if it does.
         short_windows: Settings whose measured window is shorter than their full queue, in words.
@@ -142,12 +140,7 @@ class TrialLengths:
 
 
 def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLengths:
-    """Ask the fluid model whether the trials of a plan are long enough.
-
-    Args:
-        scenario: What is planned.
-        show: Is told of each setting.
-    """
+    """Ask the fluid model whether the trials of a plan are long enough."""
     from nashbed.analysis.models.fluid import FluidNotBuiltError  # noqa: PLC0415 - slow to import
     from nashbed.analysis.models.transients import settle_plan  # noqa: PLC0415
     from nashbed.analysis.state import mix_state  # noqa: PLC0415

@@ -222,10 +222,7 @@ class GuestHost(DataPlaneSite, Protocol):
         """End the guest before, boot another one; it serves its control socket on return.
 
         Args:
-            config: The data plane's configuration file.
-            seed: Of everything random in the guest.
             kernel: Which kernel, by the beginning of its release; empty: the testbed's.
-            module_parameters: What its modules are inserted with.
         """
 
 
@@ -242,7 +239,6 @@ class SwitchHost(Protocol):
         Its ports are 0 (from the data plane), 1 (to the receivers) and 2 (postcards).
 
         Args:
-            artefact: The compiled program.
             options: Options of the switch's own target, after `--`.
         """
 

@@ -59,12 +59,7 @@ def launcher(host: DataPlaneHost) -> Launch:
 
 
 class RunningDataPlane:
-    """A data plane from its start to its end.
-
-    Args:
-        site: Where it runs.
-        launch: Starts it.
-    """
+    """A data plane from its start to its end."""
 
     def __init__(self, site: DataPlaneSite, launch: Launch) -> None:
         self._site = site
@@ -152,7 +147,6 @@ class RunningDataPlane:
         """Have a lane's postcards written to a file.
 
         Args:
-            plan: How they are recorded.
             start_ns: A time on the postcards' clock before which no packet arrives; None: now,
                 where that clock is the data plane's own.
         """

@@ -62,7 +62,6 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
     """What the dpdk target can do.
 
     Args:
-        dataplane: How the data plane runs.
         arrival_stamps: Whether its ports stamp arrivals.
     """
     return software_capabilities(

@@ -33,10 +33,7 @@ class SwitchWithHosts(Target):
     """A switch, and the hosts' data plane beside it.
 
     Args:
-        switch: The bottleneck.
         host: The machine that the data plane runs on.
-        dataplane: How it is to run.
-        arrival_stamps: Whether its ports stamp arrivals.
     """
 
     def __init__(
@@ -143,13 +140,7 @@ class SwitchWithHosts(Target):
 def beside_hosts(
     switch: Capabilities, dataplane: DataPlane, arrival_stamps: bool = False
 ) -> Capabilities:
-    """What a switch can do with the hosts' data plane beside it.
-
-    Args:
-        switch: What it can do by itself.
-        dataplane: How the data plane runs.
-        arrival_stamps: Whether its ports stamp arrivals.
-    """
+    """What a switch can do with the hosts' data plane beside it."""
     own = {
         "lanes": min(switch.lanes, dataplane.lanes),
         "arrival_stamps": arrival_stamps,

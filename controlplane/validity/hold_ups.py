@@ -49,7 +49,6 @@ class HoldUps:
     """How often something was held up, and for how long.
 
     Attributes:
-        count: How often.
         total_ns: For how long in all.
         longest_ns: The longest; 0 where there was none.
     """
@@ -113,7 +112,6 @@ class WindowLimits:
     to send such a buffer is open again with the next ACK at the latest.
 
     Args:
-        flows: Number of flows.
         window_ns: The measured window (from, to), after t0.
     """
 

@@ -34,11 +34,7 @@ from .postcard_evidence import (
 
 
 class DatagramCounts:
-    """An examiner of datagrams: how many of each flow were sent, and arrived.
-
-    Args:
-        flows: Number of flows.
-    """
+    """An examiner of datagrams: how many of each flow were sent, and arrived."""
 
     def __init__(self, flows: int) -> None:
         self.sent = np.zeros(flows, np.int64)
@@ -140,26 +136,19 @@ class TrialMeasurement:
     """Everything that is known of an attempt when its lane has drained.
 
     Attributes:
-        attempt: What was run.
-        applied: What the target really did.
         t0_ns: Common start on CLOCK_MONOTONIC.
         epoch_ns: Switch clock 0 on CLOCK_MONOTONIC.
         started_utc: Wall-clock start.
         ended_utc: Wall-clock end.
         ready: What the sender reported before the start of each flow that lasts.
-        sender: The sender's report at the end.
-        sink: The sink's report at the end.
         window_ns: The measured window (from, to), after t0.
         steadiness: Whether the shares of a trial that was to settle were steady; None: it was to
             last a fixed time.
         counters: Registers after the drain.
-        telemetry: What became of the postcards.
         disturbances: What became of the records of what held frames up.
         losses: Change of every loss counter over the trial.
         link_downs: How often each NIC lost its link in the trial.
-        strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
-        capabilities: What the target can do.
         return_queue: What the queue of the way back did; None: there is none.
     """
 
@@ -198,8 +187,6 @@ def measured_window(
     """The window in which a trial is measured, in ns after t0: that of the mix's flows.
 
     Args:
-        scenario: Says which part counts.
-        sender: When the flows really began and ended.
         steadiness: Where a trial that was to settle was looked at.
     """
     if isinstance(scenario.duration, SettledDuration) and steadiness is not None:
@@ -221,7 +208,6 @@ def spans(
     """When the flows of each strategy and group really ran, in order of appearance.
 
     Args:
-        flows: The flows as planned.
         sender: The sender's report, in their order.
         sink: The sink's report, in their order.
     """

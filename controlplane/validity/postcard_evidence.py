@@ -122,7 +122,6 @@ class QueueDepth:
         Args:
             enqueue: When each of them came.
             gone: From when on it counts no more.
-            size: Its bytes.
             told: What its postcard says was in the queue.
         """
         if len(enqueue) == 0:
@@ -312,11 +311,7 @@ class Edges:
 
 
 class SinkSightings:
-    """An examiner of goodput: its flows were seen in every interval in which their sink read.
-
-    Args:
-        edges: What gathers sightings.
-    """
+    """An examiner of goodput: its flows were seen in every interval in which their sink read."""
 
     def __init__(self, edges: Edges) -> None:
         self._edges = edges
@@ -331,7 +326,6 @@ class SinkTotals:
     """An examiner of goodput: what the sink of each flow read in the window, in bytes.
 
     Args:
-        flows: Number of flows.
         window_ns: The window (from, to), after t0; an interval counts where it ends.
     """
 
@@ -346,11 +340,7 @@ class SinkTotals:
 
 
 class SocketSightings:
-    """An examiner of TCP_INFO: a flow competes while its socket has data to send, even in silence.
-
-    Args:
-        edges: What gathers sightings.
-    """
+    """An examiner of TCP_INFO: a flow competes while its socket has data to send, though silent."""
 
     def __init__(self, edges: Edges) -> None:
         self._edges = edges
@@ -370,8 +360,6 @@ class LinkBusy:
     schedule that the arrivals make.
 
     Args:
-        rate_bps: Applied rate.
-        overhead_bytes: Bytes counted for each packet besides the frame.
         slot_bytes: Length that every packet counts with; 0: its own.
         tolerance_ns: How far a departure may be off; EXACT_NS where it is scheduled.
         departures: What reckons departures one after the other, of which none may be off at all;
@@ -449,11 +437,8 @@ class PostcardEvidence:
     """Everything that all postcards of a trial prove: one examiner each.
 
     Attributes:
-        totals: Packets and bytes of each flow.
-        gaps: Missing postcards.
         link: Whether the link worked whenever it had something to send.
         depth: Whether the queue was what the postcards add up to.
-        streams: What they say of each flow's bytes.
     """
 
     totals: FlowTotals
@@ -476,7 +461,6 @@ class PostcardEvidence:
             round_trips_ns: Base RTT of each flow, and what its hosts may take by the scenario.
             window_ns: The measured window (from, to), after t0.
             link: The link at the applied rate, with the target's tolerance.
-            depth: The queue or queues, with the target's tolerance.
         """
         totals, streams = FlowTotals(len(round_trips_ns)), FlowStreams(round_trips_ns, window_ns)
         return cls(totals, SequenceGaps(), link, depth, streams)

@@ -9,7 +9,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table.
 
     Args:
-        columns: Its heads.
         rows: The cells of each row, Markdown.
     """
     lines = [columns, ["---"] * len(columns), *rows]

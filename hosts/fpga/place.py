@@ -85,7 +85,6 @@ class PlacedBoard:
     Attributes:
         asked_mhz: What each clock must reach, MHz.
         fmax_mhz: What its worst path allows, MHz.
-        used: Cells of one kind each.
         available: Cells of that kind on the chip.
     """
 

@@ -50,7 +50,6 @@ def write_wheel(source: Path, work: Path) -> Path:
 
     Args:
         source: An unpacked source, or a source distribution.
-        work: A folder to build in.
 
     Returns:
         The wheel in dist/.

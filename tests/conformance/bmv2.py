@@ -73,7 +73,6 @@ class Bmv2:
         bottleneck: Bottleneck,
         presets: dict[str, int] | None = None,
     ) -> Outcome:
-        """See Target.run."""
         with switch_bed(folder) as bed, Trial(bed, flows, bottleneck, presets or {}) as trial:
             trial.play(packets)
             return trial.outcome()

@@ -67,7 +67,6 @@ class Dpdk:
         bottleneck: Bottleneck,
         presets: dict[str, int] | None = None,
     ) -> Outcome:
-        """See Target.run."""
         assert not presets, "a replay starts with empty registers"
         capture = raw_capture([(packet.time_ns, packet.frame) for packet in packets])
         replayed = replay(folder, capture, bottleneck, self.pipeline)

@@ -114,8 +114,6 @@ class Outcome:
 
 
 class Target(Protocol):
-    """A harness."""
-
     name: str
     capabilities: Capabilities
 

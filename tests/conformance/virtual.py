@@ -47,7 +47,6 @@ class Virtual:
         bottleneck: Bottleneck,
         presets: dict[str, int] | None = None,
     ) -> Outcome:
-        """See Target.run."""
         assert not presets, "the library starts with empty registers"
         with library(folder, **self._config) as made, Client(made.socket) as client:
             program(client, flows, bottleneck)
@@ -99,7 +98,6 @@ def play(made: Library, client: Client, packets: list[Packet], flows: list[FlowK
 
 
 def registers(counters: Answer, flows: int) -> list[dict[str, int]]:
-    """Each flow's registers by name."""
     return [{name: values[i] for name, values in counters["flows"].items()} for i in range(flows)]
 
 

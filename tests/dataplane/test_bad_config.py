@@ -49,7 +49,6 @@ HOSTS: Config = {name: value for name, value in GOOD.items() if name not in OF_P
 
 
 def run_with(program: Path, folder: Path, text: str | bytes, *more: str | Path) -> Run:
-    """A program on a file of this text."""
     path = folder / "dp.json"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     command = [program, "--config", path, *more]

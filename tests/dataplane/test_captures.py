@@ -47,9 +47,7 @@ class Form:
     """The form of a capture file.
 
     Attributes:
-        pcapng: pcapng instead of pcap.
         order: Byte order as struct has it.
-        unit_ns: Unit of its times.
         fcs: Bytes of the FCS that it declares, and has.
         trailer: Bytes put behind each frame, of which it says nothing.
         beside: Whether the trailer was captured beyond the frame's stated length.

@@ -44,7 +44,6 @@ def guest(tmp_path: Path) -> Iterator[Library]:
 
 
 def line(**request: Any) -> bytes:
-    """A request as it is sent."""
     return json.dumps(request).encode() + b"\n"
 
 

@@ -20,7 +20,6 @@ SECOND_PAIRS = {"snd": ("nbs2", "nbs3"), "rcv": ("nbr2", "nbr3")}
 
 
 def address(end: str, lane: int) -> str:
-    """An end's address in a lane."""
     return f"10.{64 if end == 'snd' else 65}.{lane}.1"
 
 
@@ -31,7 +30,6 @@ class TwoLoops(Bed):
     cores: list[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0))[-2:])
 
     def build(self) -> None:
-        """See `Bed.build`."""
         super().build()
         for end, (iface, device) in SECOND_PAIRS.items():
             peer = ("peer", "name", device, "netns", self.namespace("dp"))
@@ -42,7 +40,6 @@ class TwoLoops(Bed):
                 self.within(where, "ethtool", "-K", what, "tso", "off", "gso", "off", "tx", "off")
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """See `Bed.config`."""
         ports = {
             name: {"driver": self.driver, "iface": [self.dp_ports[end], SECOND_PAIRS[end][1]]}
             for name, end in (("senders", "snd"), ("receivers", "rcv"))
@@ -55,7 +52,6 @@ class TwoLoops(Bed):
         return super().config(**spread | changes)
 
     def start(self, **changes: Any) -> None:
-        """See `Bed.start`."""
         super().start(**changes)
         for end, (iface, _) in SECOND_PAIRS.items():
             other = "rcv" if end == "snd" else "snd"

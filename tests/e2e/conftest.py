@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, HostError
 from nashbed.controlplane.machine.guest.kernel import check_guests
@@ -57,7 +59,6 @@ class Nashbed:
     """The command line with a results folder of its own.
 
     Attributes:
-        folder: Where all its files are.
         alone: Whether nothing else needs the machine. Else real runs shield no core, and their
             packet loop sleeps until the next event.
         within: What the command line is started through.
@@ -194,6 +195,11 @@ def records(run_dir: Path) -> dict[str, dict[str, Any]]:
 def digests(run_dir: Path) -> dict[str, str]:
     """The digest over each trial's tables, captures and facts."""
     return {name: record["digests"]["trial"] for name, record in records(run_dir).items()}
+
+
+def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
+    read = pq.read_table(run_dir / "trials" / trial / f"{name}.parquet")
+    return {column: read[column].to_numpy() for column in read.column_names}
 
 
 def only_valid(run_dir: Path) -> dict[str, Any]:

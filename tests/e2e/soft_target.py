@@ -25,7 +25,6 @@ class SoftSwitch(Switch):
     """tests/fakes/soft_switch.py, started and controlled through a session.
 
     Args:
-        host: The machine.
         dies_after: Readings of its registers that it survives.
     """
 

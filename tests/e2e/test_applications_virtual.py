@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import table
+from tests.e2e.conftest import Nashbed, records, table
 from tests.model.player import Player
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]

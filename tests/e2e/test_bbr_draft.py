@@ -24,7 +24,6 @@ class Fault:
     """A fault of bbr3.
 
     Attributes:
-        name: What is wrong.
         case: The draft's case that finds it.
         edits: File below hosts/cc, text that is there, text in its place.
         quick: Whether the ordinary suite has it.

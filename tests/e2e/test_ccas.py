@@ -62,7 +62,6 @@ def own_ebpf(nashbed: Nashbed, name: str) -> str:
 
 
 def manifest_of(run_dir: Path) -> dict[str, dict[str, str]]:
-    """What the manifest says of the run's CCAs."""
     controls: dict[str, dict[str, str]] = json.loads((run_dir / "manifest.json").read_text())[
         "controls"
     ]
@@ -188,12 +187,10 @@ def test_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
 
 
 def logs(nashbed: Nashbed) -> list[str]:
-    """What runs have logged so far."""
     return [path.read_text() for path in nashbed.results.glob("*/run.log")]
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = GONE_S) -> None:
-    """Wait for something to be so."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, (kernels_own_ccas(), held_ccas())

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from nashbed.analysis.measures import measure_run
-from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import S, table
+from tests.e2e.conftest import Nashbed, records, table
+from tests.e2e.test_virtual import S
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 

@@ -126,5 +126,4 @@ def test_a_nic_that_takes_no_long_frames_is_refused(machine: str) -> None:
 
 
 def look(namespace: str, interface: str) -> NicBefore:
-    """What an interface is now, in a namespace."""
     return inside(namespace, lambda: look_at(interface, ""))

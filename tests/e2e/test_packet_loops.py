@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records
+from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, table
 from tests.e2e.test_interrupted_runs import processes_of, wait_for
-from tests.e2e.test_short_run import table
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 

@@ -1,8 +1,7 @@
 """A path that changes and has a slow way back, in virtual time: exact, and equal when repeated."""
 
 import pytest
-from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import table
+from tests.e2e.conftest import Nashbed, records, table
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 

@@ -11,10 +11,9 @@ import os
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST
-from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records
+from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, table
 from tests.e2e.test_interrupted_runs import wait_for
 from tests.e2e.test_programs_virtual import FAILURES, OTHERS, own, scenario
-from tests.e2e.test_short_run import table
 from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]

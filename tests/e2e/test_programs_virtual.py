@@ -10,8 +10,7 @@ from nashbed.controlplane.contract.errors import EXIT_HOST, NashbedError
 from nashbed.controlplane.machine.guest.kernel import require_pinning
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.process import command
-from tests.e2e.conftest import ROOT, Nashbed, digests, only_valid, records
-from tests.e2e.test_virtual import table
+from tests.e2e.conftest import ROOT, Nashbed, digests, only_valid, records, table
 from tests.fakes.flow_program import SEGMENTS
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]

@@ -6,8 +6,7 @@ import shutil
 import pytest
 from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE, CONFIGS
-from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import table
+from tests.e2e.conftest import Nashbed, records, table
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 

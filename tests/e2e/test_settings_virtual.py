@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.e2e.conftest import Nashbed, digests, only_valid, records
-from tests.e2e.test_virtual import run, table
+from tests.e2e.conftest import Nashbed, digests, only_valid, records, table
+from tests.e2e.test_virtual import run
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 

@@ -5,22 +5,16 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import PrerequisiteError
 from nashbed.controlplane.contract.scenario_keys import Qdisc
 from nashbed.controlplane.machine.host.preflight import require_qdisc
-from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid, records
+from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid, records, table
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 MSS, FRAME = 1448, 1514
 S = 10**9
-
-
-def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
-    read = pq.read_table(run_dir / "trials" / trial / f"{name}.parquet")
-    return {column: read[column].to_numpy() for column in read.column_names}
 
 
 @pytest.mark.live

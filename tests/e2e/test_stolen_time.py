@@ -64,7 +64,6 @@ class Stopper(threading.Thread):
                 return
 
     def end(self) -> None:
-        """Stop no more."""
         self._over.set()
         self.join()
 

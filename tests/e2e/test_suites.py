@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
-from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import table
+from tests.e2e.conftest import Nashbed, records, table
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 

@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_RE
 from nashbed.controlplane.machine.guest.session import GuestSession
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
-from tests.e2e.conftest import Nashbed, digests, only_valid, records
+from tests.e2e.conftest import Nashbed, digests, only_valid, records, table
 from tests.support import warm
 from tests.support.container import KEPT, ProfileError, profile_text
 
@@ -33,11 +33,6 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 def run(tool: Nashbed, more: str = "", **changes: Any) -> Path:
     """A run with the gates as they come."""
     return tool.run(tool.scenario(more, **changes), "virtual")
-
-
-def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
-    read = pq.read_table(run_dir / "trials" / trial / f"{name}.parquet")
-    return {column: read[column].to_numpy() for column in read.column_names}
 
 
 def test_times_are_exact(nashbed: Nashbed) -> None:

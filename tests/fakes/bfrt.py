@@ -66,16 +66,12 @@ def not_found(message: str) -> RefusedError:
 
 @dataclass
 class Stored:
-    """An entry."""
-
     action: str = ""
     data: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Done:
-    """A change that was accepted."""
-
     verb: str
     table: str
     key: dict[str, Any]
@@ -88,7 +84,6 @@ class FakeBfRt:
     """The server.
 
     Args:
-        chip: Which chip it is.
         program: Text of the loaded program's bf-rt.json; None: nothing is loaded.
         p4_name: Name that the program is loaded under.
         device: Number of its only device.

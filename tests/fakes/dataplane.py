@@ -162,7 +162,6 @@ class FakeDataPlane:
         return {"applied": applied}
 
     def several(self, queues: dict[str, Any]) -> dict[str, Any]:
-        """Several queues as they are answered."""
         need(set(queues) == {"scheduler", "memory", "queues", "seed"}, "keys of queues")
         whole(queues["seed"], 0, 2**63 - 1, "seed")
         need(2 <= len(queues["queues"]) <= CONSTANTS.queues_max, "number of queues")

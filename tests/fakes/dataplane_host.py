@@ -58,7 +58,6 @@ class FakeHost:
     Args:
         scratch: Where the control socket goes.
         answer: Makes another answer of each honest one.
-        ports: Names of the data plane's ports.
     """
 
     def __init__(
@@ -81,11 +80,7 @@ class FakeHost:
 
 
 class FakeGuestHost(FakeHost):
-    """Boots the fake as a guest; all that it booted, and how.
-
-    Args:
-        scratch: Where the control socket goes.
-    """
+    """Boots the fake as a guest; all that it booted, and how."""
 
     def __init__(self, scratch: Path) -> None:
         super().__init__(scratch)

@@ -20,7 +20,6 @@ UDP_SEGMENT, UDP_GRO = 103, 104
 
 
 def serve(address: str, port: int, mode: str) -> None:
-    """Read what comes."""
     if mode == "elsewhere":
         address = "127.0.0.1"
     if mode == "never-ready":

@@ -71,8 +71,6 @@ class Faults:
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame on its way."""
-
     flow: int
     size: int
     sent_ns: int

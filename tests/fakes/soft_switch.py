@@ -23,8 +23,6 @@ Key = tuple[bytes, bytes, int, int]
 
 
 class Flow:
-    """Registers of one flow."""
-
     def __init__(self) -> None:
         self.counts = {f"{n}_{u}": 0 for n in REGISTERS for u in ("packets", "bytes")}
         self.counts |= {"in_queue_bytes": 0, "peak_queue_bytes": 0}

@@ -26,8 +26,6 @@ NS = 10**9
 
 @dataclass
 class Packet:
-    """One packet at the bottleneck."""
-
     flow: int
     seq: int
     payload: int

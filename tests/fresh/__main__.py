@@ -53,7 +53,6 @@ class Step:
     """A command that a person types.
 
     Attributes:
-        command: It.
         user: Who types it.
         limit_s: It is stopped after this time.
         counts: "tests" or "trials".
@@ -111,7 +110,6 @@ class Progress:
             say(text)
 
     def end(self, word: str) -> None:
-        """The last line about it."""
         if self._changes:
             sys.stderr.write("\r\033[K")
         minutes, seconds = divmod(int(time.monotonic() - self._begun), 60)
@@ -216,12 +214,10 @@ class FreshRoots:
         return machine, step.user, machines.head(REPOSITORY)
 
     def forget(self, machine: Machine) -> None:
-        """Remove a machine that nobody needs any more."""
         if machine is not self._shared:
             machines.remove(machine.folder)
 
     def remove(self) -> None:
-        """Remove all that is left."""
         for machine in self._made:
             machines.remove(machine.folder)
 
@@ -371,7 +367,6 @@ def passed_before(kept: Path, commit: str) -> bool:
 
 
 def today() -> str:
-    """The date, for a line of the table."""
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
@@ -414,7 +409,6 @@ def require_host(folder: Path) -> None:
 
 
 def chosen_of(args: Sequence[str] | None = None) -> argparse.Namespace:
-    """What is asked for."""
     parser = argparse.ArgumentParser(prog="make fresh", description=__doc__)
     parser.add_argument("--roots", default=" ".join(SUITES), help="of %(default)s, and sid")
     parser.add_argument("--steps", default=" ".join(STEPS), help="of %(default)s")
@@ -462,7 +456,6 @@ def main() -> int:
 
 
 def fresh(chosen: argparse.Namespace) -> int:
-    """All that is asked for, then the table."""
     commit = machines.head(REPOSITORY)
     changed = machines.uncommitted(REPOSITORY)
     if changed:

@@ -46,7 +46,6 @@ class Ended:
 
     Attributes:
         code: Its exit code; None: it was stopped at its time limit.
-        seconds: How long it took.
         processor_s: The processor time of all its processes.
     """
 
@@ -60,7 +59,6 @@ class Machine:
     """A root that commands can be run in.
 
     Attributes:
-        name: Its host name.
         folder: Holds the root and the mark that says who made it.
         cache: A folder of downloaded .deb files that is kept; None: they are the root's own.
     """
@@ -256,7 +254,6 @@ def copy_of(base: Machine, machine: Machine) -> None:
 
 
 def add_user(machine: Machine, user: str, log: Path, show: Show) -> None:
-    """An ordinary user with a home."""
     machine.must_run(f"useradd --create-home {user}", log, show, 60)
 
 
@@ -292,7 +289,6 @@ def put_files(files: Sequence[Path], machine: Machine, user: str) -> None:
 
 
 def head(repository: Path) -> str:
-    """The last commit."""
     return _output("git", "-C", str(repository), "rev-parse", "HEAD").strip()
 
 

@@ -27,7 +27,6 @@ class PytestCounts:
     """What pytest counted, summed over its sessions in a log.
 
     Attributes:
-        passed: Tests that passed.
         failed: Those that failed, and errors outside of tests.
         skipped: How many were skipped, by reason.
         names: What failed, with pytest's words.
@@ -88,19 +87,12 @@ class Outcome:
 
     Attributes:
         root: Debian's suite.
-        command: What was typed.
-        user: Who typed it.
         commit: Of the clone.
         on: When, a date.
-        seconds: How long it took.
         code: Its exit code; None: it was stopped at its time limit.
         what: What `passed` counts, "tests" or "trials".
-        passed: How many passed.
-        failed: How many failed.
         skipped: How many were skipped, by reason; of trials, how many were invalid.
-        names: What failed.
         parts: Seconds of each command, where there are several.
-        processor_s: The processor time of all its processes.
     """
 
     root: str
@@ -142,7 +134,6 @@ class Outcome:
 
     @classmethod
     def load(cls, path: Path) -> Outcome:
-        """Read one that was kept."""
         return cls(**json.loads(path.read_text()))
 
 

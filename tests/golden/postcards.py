@@ -86,7 +86,6 @@ def p4_values(record: bytes) -> dict[str, int]:
 
 
 def main() -> None:
-    """Write the golden files."""
     CAPTURE.write_bytes(capture())
     with tempfile.TemporaryDirectory() as folder:
         replayed = replay(Path(folder), CAPTURE.read_bytes(), BOTTLENECK)

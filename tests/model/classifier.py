@@ -43,7 +43,6 @@ def number(frame: bytes, offset: int, size: int) -> int:
 
 
 def dotted(address: bytes) -> str:
-    """An IPv4 address as text."""
     return ".".join(str(byte) for byte in address)
 
 

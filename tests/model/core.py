@@ -1,161 +1,132 @@
-"""The data plane's pure core as Python objects: hosts/dpdk/test/core_shim.c through ctypes.
+"""The data plane's pure core as Python objects: hosts/dpdk/core through cffi.
 
-The shim takes and gives plain numbers, so no struct's layout is repeated here.
+Structures and functions are those of its headers; hosts/dpdk/test/core_shim.c has what they lack.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-from collections.abc import Mapping, Sequence
-from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 import pytest
+from cffi import FFI
 from nashbed.controlplane.contract import messages
 from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.records import BIN, DISTURBANCE, PAUSE, POSTCARD, RETURN_QUEUE
+from nashbed.controlplane.machine.paths import ROOT
 from numpy.typing import NDArray
 from tests.model.trains import Segment
 from tests.support.replay import BUILD
 
 LIBRARY = BUILD / "hosts" / "dpdk" / "test" / "libnashbed-core.so"
+SOURCES = (
+    BUILD / "hosts" / "common" / "shared.h",
+    ROOT / "hosts" / "common" / "event_heap.h",
+    *sorted((ROOT / "hosts" / "dpdk" / "core").glob("*.h")),
+    *sorted((ROOT / "hosts" / "dpdk" / "test").glob("*_shim.c")),
+)
 NEVER = 2**64 - 1
 """EVENT_NEVER: no event is known."""
 
 PARAMETERS = json.loads(Path(messages.__file__).with_name("lane.json").read_text())["parameters"]
 """Of each discipline and policy, as the contract describes them."""
 MODES = ("all", "bins")
+STRUCT = re.compile(r"^struct \w+ \{\n(?:[ \t][^\n[(]*\n|\n)*\};\n", re.MULTILINE)
+NESTED = re.compile(r"^\s+struct \w+ \w", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^(?:static inline )?((?:const )?(?:struct )?\w+(?: \*)?)\s*(\b\w+)\(([^(){};]*)\)\s*[;{]",
+    re.MULTILINE,
+)
+ARRAY = re.compile(r"\[[^]]*\]")
+FFI_OF_CORE = FFI()
 
-SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    **{
-        f"{kind}_{what}": signature
-        for kind in (
-            *("event_heap", "delay_line", "traffic_manager", "returns", "train", "lateness"),
-            *("round_trips", "disturbance"),
-        )
-        for what, signature in (("new", (c_void_p, [c_uint64])), ("delete", (None, [c_void_p])))
-    },
-    "prng_next": (c_uint64, [c_void_p]),
-    "event_heap_set": (None, [c_void_p, c_uint32, c_uint64]),
-    "event_heap_next_ns": (c_uint64, [c_void_p]),
-    "event_heap_next_source": (c_uint32, [c_void_p]),
-    "return_queues_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
-    "returns_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
-    "returns_get": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "returns_write": (c_int, [c_void_p, c_uint32, c_char_p]),
-    "delay_line_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
-    "delay_line_impair": (c_int, [c_void_p, c_uint32, c_char_p]),
-    "delay_line_begin": (None, [c_void_p, c_uint32, c_uint64]),
-    "delay_line_clear": (None, [c_void_p, c_uint32]),
-    "delay_line_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
-    "delay_line_get": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "delay_line_next_ns": (c_uint64, [c_void_p]),
-    "delay_line_lost": (c_uint64, [c_void_p, c_uint32]),
-    "delay_line_waiting": (c_uint64, [c_void_p, c_uint32]),
-    "config_new": (c_void_p, [c_char_p, c_char_p]),
-    "config_delete": (None, [c_void_p]),
-    "config_write": (c_int, [c_void_p, c_char_p]),
-    "play": (c_int, [c_void_p, c_void_p, c_uint32, c_void_p]),
-    "traffic_manager_begin": (None, [c_void_p, c_uint32, c_uint64]),
-    "queues_seed": (c_uint64, [c_uint64, c_uint32]),
-    "traffic_manager_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
-    "traffic_manager_enqueue": (
-        c_int,
-        [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 4, c_uint64, c_void_p],
-    ),
-    "traffic_manager_describe": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t]),
-    "traffic_manager_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
-    "traffic_manager_discard": (c_int, [c_void_p, c_uint32]),
-    "traffic_manager_next_ns": (c_uint64, [c_void_p]),
-    "traffic_manager_stats": (None, [c_void_p, c_uint32, c_void_p]),
-    "train_add": (c_int, [c_void_p, *[c_uint32] * 6, c_uint64]),
-    "lateness_add": (None, [c_void_p, c_uint64]),
-    "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
-    "round_trips_sent": (None, [c_void_p, *[c_uint32] * 4]),
-    "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
-    "round_trips_cause": (None, [c_void_p, *[c_uint32] * 5, c_uint64, c_void_p]),
-    **{
-        f"disturbance_{what}": (None, [c_void_p, c_uint64, c_uint64])
-        for what in ("departed", "returned", "answered", "paused")
-    },
-    "disturbance_finish": (None, [c_void_p]),
-    "disturbance_write": (c_int, [c_void_p, c_char_p, c_char_p]),
-    "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32, c_uint64]),
-    "bins_delete": (None, [c_void_p]),
-    "bins_add": (c_int, [c_void_p, c_char_p]),
-    "bins_finish": (c_int, [c_void_p]),
-    "bins_records": (c_void_p, [c_void_p, c_void_p]),
-    "collector_open": (
-        c_void_p,
-        [c_char_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32],
-    ),
-    "collector_add": (None, [c_void_p, c_char_p, c_size_t]),
-    "collector_close": (None, [c_void_p, c_void_p]),
-}
+
+def declarations() -> Iterator[str]:
+    """Structures without arrays or others in them, and functions, as cffi reads them."""
+    yield "typedef int (*bins_emit_t)(void *context, const struct bin_record *record);"
+    for source in SOURCES:
+        text = re.sub(r"/\*.*?\*/", "", source.read_text(encoding="utf-8"), flags=re.DOTALL)
+        text = re.sub(r"\benum \w+", "int", text)
+        yield from (each for each in STRUCT.findall(text) if not NESTED.search(each))
+        for kind in re.findall(r"^OWNED\((\w+)", text, re.MULTILINE):
+            yield f"struct {kind} *shim_{kind}_new(uint64_t number);"
+            yield f"void shim_{kind}_delete(struct {kind} *made);"
+        for kind, name, arguments in FUNCTION.findall(text):
+            yield f"{kind} {name}({ARRAY.sub('[]', arguments)});"
 
 
 class Library:
-    """The loaded shim; loaded at the first call, so that a missing build skips tests."""
+    """The core; loaded at the first call, so that a missing build skips tests."""
 
-    def __init__(self) -> None:
-        self._loaded: ctypes.CDLL | None = None
+    @cached_property
+    def loaded(self) -> Any:
+        if not LIBRARY.exists():
+            pytest.skip(f"{LIBRARY} is not built: run `make test-build`")
+        FFI_OF_CORE.cdef("\n".join(declarations()))
+        return FFI_OF_CORE.dlopen(str(LIBRARY))
+
+    def function(self, name: str) -> Any:
+        """The shim's function of a name, or the core's own."""
+        shim = f"shim_{name}"
+        return getattr(self.loaded, shim if hasattr(self.loaded, shim) else name)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """The shim's function of a name, or the core's own."""
-        if self._loaded is None:
-            self._loaded = load()
-        return function_of(self._loaded, name)(*arguments)
-
-
-def function_of(loaded: ctypes.CDLL, name: str) -> Any:
-    """shim_<name>, or <name> where the core's own takes plain numbers."""
-    shim = f"shim_{name}"
-    return getattr(loaded, shim if hasattr(loaded, shim) else name)
-
-
-def load() -> ctypes.CDLL:
-    """The shim with every function's types; skips where it is not built."""
-    if not LIBRARY.exists():
-        pytest.skip(f"{LIBRARY} is not built: run `make test-build`")
-    loaded = ctypes.CDLL(str(LIBRARY), use_errno=True)
-    for name, (result, arguments) in SIGNATURES.items():
-        function = function_of(loaded, name)
-        function.restype = result
-        function.argtypes = arguments
-    return loaded
+        return self.function(name)(*arguments)
 
 
 CORE = Library()
 
 
+def made(kind: str, value: Any = None) -> Any:
+    """A C object of the test's."""
+    assert CORE.loaded
+    return FFI_OF_CORE.new(kind, value)
+
+
+def array(kind: str, values: NDArray[Any]) -> Any:
+    """The memory of an array as C's."""
+    return FFI_OF_CORE.from_buffer(kind, values)
+
+
+def numbered(packet: int, **fields: Any) -> dict[str, Any]:
+    """A struct queue_packet; its handle is a number."""
+    return {"handle": handle(packet), **fields}
+
+
+def handle(packet: int) -> Any:
+    return FFI_OF_CORE.cast("void *", packet)
+
+
+def number(handle: Any) -> int:
+    return int(FFI_OF_CORE.cast("uintptr_t", handle))
+
+
 def prng(state: int, n: int) -> list[int]:
     """The first n numbers of the core's generator."""
-    held = c_uint64(state)
-    return [CORE.call("prng_next", ctypes.byref(held)) for _ in range(n)]
+    held = made("uint64_t *", state)
+    return [CORE.call("prng_next", held) for _ in range(n)]
 
 
 class Owned:
-    """An object of the core's, freed with this one."""
+    """An object of the core's, freed with this one; functions of its kind are its methods."""
 
     kind = ""
 
-    def __init__(self, *arguments: int) -> None:
-        self.handle = CORE.call(f"{self.kind}_new", *(arguments or (0,)))
+    def __init__(self, number: int = 0) -> None:
+        new, delete = (CORE.function(f"{self.kind}_{what}") for what in ("new", "delete"))
+        self.handle = FFI_OF_CORE.gc(new(number), delete)
         assert self.handle
 
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            CORE.call(f"{self.kind}_delete", self.handle)
-
-    def call(self, name: str, *arguments: Any) -> Any:
-        """A function of this kind on this object."""
-        return CORE.call(f"{self.kind}_{name}", self.handle, *arguments)
+    def __getattr__(self, name: str) -> Any:
+        return partial(CORE.function(f"{self.kind}_{name}"), self.handle)
 
 
 class EventHeap(Owned):
@@ -163,20 +134,14 @@ class EventHeap(Owned):
 
     kind = "event_heap"
 
-    def set(self, source: int, at_ns: int) -> None:
-        """Set a source's next event; NEVER takes it out."""
-        self.call("set", source, at_ns)
-
     def next(self) -> tuple[int, int] | None:
         """(time, source) of the earliest event."""
-        at_ns = self.call("next_ns")
-        return None if at_ns == NEVER else (at_ns, self.call("next_source"))
+        at_ns = self.next_ns()
+        return None if at_ns == NEVER else (at_ns, self.next_source())
 
 
 @dataclass(frozen=True)
 class Delayed:
-    """What came out of the delay line."""
-
     packet: int
     due_ns: int
     path: int
@@ -206,7 +171,6 @@ class Impaired:
     seeds: tuple[int, int, int] = (1, 2, 3)
 
     def told(self) -> JsonObject:
-        """As a data plane is told it."""
         keys = ("at_ns", "delay_ns", "loss_ppb", "retry_ppb")
         odds = ("p_ppb", "r_ppb", "loss_bad_ppb", "loss_good_ppb")
         jitter, reorder, gilbert = self.seeds
@@ -235,47 +199,39 @@ class DelayLine(Owned):
         self, path: int, delay_ns: int, loss_ppb: int = 0, seed: int = 0, jitter_ns: int = 0
     ) -> int:
         """0 or a negative errno."""
-        return int(self.call("configure", path, delay_ns, jitter_ns, loss_ppb, seed))
+        settings = {
+            "delay_ns": delay_ns,
+            "jitter_ns": jitter_ns,
+            "loss_ppb": loss_ppb,
+            "seed": seed,
+        }
+        told = made("struct delay_settings *", settings)
+        return int(CORE.call("delay_line_configure", self.handle, path, told))
 
     def impair(self, path: int, impaired: Impaired) -> int:
         """0 or a negative errno."""
-        return int(self.call("impair", path, json.dumps(impaired.told()).encode()))
-
-    def begin(self, path: int, t0_ns: int) -> None:
-        """A path's changes count from here on."""
-        self.call("begin", path, t0_ns)
-
-    def clear(self, path: int) -> None:
-        """Forget a path."""
-        self.call("clear", path)
+        told = json.dumps(impaired.told()).encode()
+        return int(CORE.call("delay_line_impair", self.handle, path, told))
 
     def put(self, path: int, packet: int, arrival_ns: int, less_ns: int = 0) -> bool:
         """Whether the packet was taken; else it is lost."""
-        return bool(self.call("put", path, packet, arrival_ns, less_ns))
+        put = CORE.function("delay_line_put")
+        return put(self.handle, path, handle(packet), arrival_ns, less_ns) == 0
 
     def get(self, now_ns: int) -> Delayed | None:
-        """The next packet due."""
-        out = (c_uint64 * 3)()
-        got = self.call("get", now_ns, out)
-        return Delayed(out[0], out[1], out[2], got == 2) if got else None
+        out, stale = made("struct delayed *"), made("bool *")
+        if not CORE.call("delay_line_get", self.handle, now_ns, out, stale):
+            return None
+        return Delayed(number(out.handle), out.due_ns, out.path, stale[0])
 
     def next_ns(self) -> int:
-        """When the next one is due."""
-        return int(self.call("next_ns"))
-
-    def lost(self, path: int) -> int:
-        """Packets lost at random."""
-        return int(self.call("lost", path))
-
-    def waiting(self, path: int) -> int:
-        """Packets on their way."""
-        return int(self.call("waiting", path))
+        return int(self.next_event())
 
 
 class ReturnQueues(Owned):
     """core/return_queue.h."""
 
-    kind = "returns"
+    kind = "return_queues"
 
     def configure(self, lane: int, config: Lane) -> int:
         """0 or a negative errno."""
@@ -283,16 +239,19 @@ class ReturnQueues(Owned):
 
     def put(self, lane: int, packet: int, size: int, now_ns: int) -> bool:
         """Whether it was taken; else it is dropped."""
-        return bool(self.call("put", lane, packet, size, now_ns))
+        queued = made("struct queue_packet *", numbered(packet, lane=lane, bytes=size))
+        return bool(CORE.call("return_queues_put", self.handle, queued, now_ns))
 
     def get(self, now_ns: int) -> tuple[int, int, int] | None:
         """Packet, departure and lane of the next that has left."""
-        out = (c_uint64 * 3)()
-        return (out[0], out[1], out[2]) if self.call("get", now_ns, out) else None
+        out = made("struct queue_packet *")
+        if not CORE.call("return_queues_get", self.handle, out, now_ns):
+            return None
+        return number(out.handle), out.dequeue_ns, out.lane
 
     def records(self, lane: int, path: Path) -> NDArray[Any]:
         """Records of RETURN_QUEUE, which are taken out."""
-        assert self.call("write", lane, str(path).encode()) == 0
+        assert self.write(lane, str(path).encode()) == 0
         return np.fromfile(path, RETURN_QUEUE)
 
 
@@ -311,11 +270,13 @@ class RoundTrips(Owned):
 
     def sent(self, connection: int, end: int, size: int, is_first: bool = False) -> None:
         """Data came from its sender; the first is a SYN."""
-        self.call("sent", connection, end % 2**32, size, is_first)
+        data = made("struct round_trip_data *", (connection, end % 2**32, size, is_first))
+        CORE.call("round_trips_sent", self.handle, data)
 
     def departed(self, connection: int, end: int, size: int, scheduled: int, departed: int) -> None:
         """Data left, scheduled at one time and really at another."""
-        self.call("departed", connection, end % 2**32, size, scheduled, departed)
+        data = made("struct round_trip_data *", (connection, end % 2**32, size, False))
+        CORE.call("round_trips_departed", self.handle, data, scheduled, departed)
 
     def cause(
         self,
@@ -325,20 +286,17 @@ class RoundTrips(Owned):
         block: int | None = None,
         waits: bool = False,
     ) -> Cause:
-        """What caused an acknowledgement, with the end of its first SACK block.
+        """What caused an acknowledgement.
 
         Args:
-            connection: Whose it is.
-            number: What it acknowledges.
-            arrival: When it arrived.
             block: The end of its first SACK block.
             waits: Whether the receiver reads at intervals.
         """
-        out = (c_uint64 * 3)()
         edge = (block or 0) % 2**32
-        number %= 2**32
-        self.call("cause", connection, number, block is not None, edge, waits, arrival, out)
-        return Cause(out[0], out[2] if out[1] else None)
+        fields = (connection, number % 2**32, block is not None, edge, waits)
+        ack = made("struct round_trip_ack *", fields)
+        found = CORE.call("round_trips_cause", self.handle, ack, arrival)
+        return Cause(found.late_ns, found.response_ns if found.has_response else None)
 
 
 class Disturbance(Owned):
@@ -346,27 +304,11 @@ class Disturbance(Owned):
 
     kind = "disturbance"
 
-    def departed(self, now_ns: int, late_ns: int) -> None:
-        """A frame left towards the receivers."""
-        self.call("departed", now_ns, late_ns)
-
-    def returned(self, now_ns: int, error_ns: int) -> None:
-        """A frame left towards the senders."""
-        self.call("returned", now_ns, error_ns)
-
-    def answered(self, now_ns: int, response_ns: int) -> None:
-        """An acknowledgement arrived."""
-        self.call("answered", now_ns, response_ns)
-
-    def paused(self, from_ns: int, length_ns: int) -> None:
-        """The loop did not run."""
-        self.call("paused", from_ns, length_ns)
-
     def records(self, folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
         """All bins and all pauses, by way of files."""
         bins, pauses = folder / "disturbances.bin", folder / "pauses.bin"
-        self.call("finish")
-        assert self.call("write", str(bins).encode(), str(pauses).encode()) == 0
+        self.finish()
+        assert self.write(str(bins).encode(), str(pauses).encode()) == 0
         return np.fromfile(bins, DISTURBANCE), np.fromfile(pauses, PAUSE)
 
 
@@ -386,13 +328,19 @@ class Queued:
     own_queue_bytes: int = 0
 
     @classmethod
-    def exported(cls, fields: Sequence[int]) -> Queued:
-        """From what the shim gives."""
-        *numbers, mark, dropped, reason, queue, own = fields
-        return cls(*numbers, bool(mark), bool(dropped), reason, queue, own)
-
-
-EXPORTED = c_uint64 * 10
+    def exported(cls, packet: Any) -> Queued:
+        return cls(
+            number(packet.handle),
+            packet.lane,
+            packet.queue_bytes,
+            packet.enqueue_ns,
+            packet.dequeue_ns,
+            packet.mark,
+            packet.dropped,
+            packet.reason,
+            packet.queue,
+            packet.own_queue_bytes,
+        )
 
 
 @dataclass(frozen=True)
@@ -424,7 +372,6 @@ class Queue:
     seed: int = 0
 
     def told(self) -> JsonObject:
-        """As a data plane is told it."""
         told: JsonObject = {"weight": self.weight, "limit_bytes": self.limit}
         if self.discipline is not None:
             told["discipline"] = named(self.discipline, self.seed, self.params)
@@ -464,22 +411,16 @@ class Lane:
         counts: str = "system",
         overhead: int = 0,
     ) -> None:
-        self.handle = None
         self._told: JsonObject = {}
         limited = {"unit": unit, "value": limit, "cell_bytes": cell_bytes}
         self._tell(rate_bps=rate_bps, limit=limited, limit_counts=counts, overhead_bytes=overhead)
 
-    def __del__(self) -> None:
-        if self.handle:
-            CORE.call("config_delete", self.handle)
-
     def _tell(self, **more: Any) -> Lane:
-        told, problem = {**self._told, **more}, ctypes.create_string_buffer(1024)
+        told, problem = {**self._told, **more}, made("char[1024]")
         handle = CORE.call("config_new", json.dumps(told).encode(), problem)
         if not handle:
-            raise ValueError(problem.value.decode())
-        self.__del__()
-        self.handle, self._told = handle, told
+            raise ValueError(FFI_OF_CORE.string(problem).decode())
+        self.handle, self._told = FFI_OF_CORE.gc(handle, CORE.function("config_delete")), told
         return self
 
     def discipline(self, name: str, seed: int = 0, **params: float) -> Lane:
@@ -553,7 +494,7 @@ class TrafficManager(Owned):
 
     def set_up(self, lane: int, config: Lane) -> int:
         """0 or a negative errno."""
-        return int(self.call("configure", lane, config.handle))
+        return int(CORE.call("traffic_manager_configure", self.handle, lane, config.handle))
 
     def enqueue(
         self,
@@ -582,48 +523,43 @@ class TrafficManager(Owned):
         """Packets as one: whether they were taken, and their metadata.
 
         Args:
-            lane: Whose they are.
             first_packet: Number of the first; the others follow.
-            sizes: Bytes of each.
-            now_ns: When they arrive.
-            flow: Whose they are.
-            ecn: Their ECN codepoint.
-            queue: Which of the lane's queues they are for.
         """
-        n = len(sizes)
-        out = (EXPORTED * n)()
-        given = ((c_uint32 * n)(*sizes), n, flow, ecn, queue, now_ns, out)
-        taken = self.call("enqueue", lane, first_packet, *given)
-        return bool(taken), [Queued.exported(each) for each in out]
+        fields = {"lane": lane, "flow": flow, "ecn": ecn, "queue": queue}
+        given = [numbered(first_packet + i, bytes=n, **fields) for i, n in enumerate(sizes)]
+        packets = made("struct queue_packet[]", given)
+        enqueue = CORE.function("traffic_manager_enqueue")
+        taken = enqueue(self.handle, packets, len(sizes), now_ns)
+        return taken, [Queued.exported(each) for each in packets]
 
     def dequeue(self, now_ns: int) -> Queued | None:
         """The earliest that has left, or was dropped out of its queue."""
-        out = EXPORTED()
-        return Queued.exported(out) if self.call("dequeue", now_ns, out) else None
+        out = made("struct queue_packet *")
+        left = CORE.call("traffic_manager_dequeue", self.handle, out, now_ns)
+        return Queued.exported(out) if left else None
+
+    def drain(self, now_ns: int) -> list[Queued]:
+        """All that has left, or was dropped out of its queue."""
+        return list(iter(lambda: self.dequeue(now_ns), None))
 
     def describe(self, lane: int) -> str:
-        """A lane's configuration in words."""
-        text = ctypes.create_string_buffer(2048)
-        self.call("describe", lane, text, len(text))
-        return text.value.decode()
+        text = made("char[2048]")
+        CORE.call("traffic_manager_describe", self.handle, lane, text, len(text))
+        return str(FFI_OF_CORE.string(text).decode())
 
     def discard(self, lane: int) -> bool:
         """Take one packet out of a lane."""
-        return bool(self.call("discard", lane))
-
-    def begin(self, lane: int, t0_ns: int) -> None:
-        """A lane's schedule begins."""
-        self.call("begin", lane, t0_ns)
+        packet = made("struct queue_packet *")
+        return bool(CORE.call("traffic_manager_discard", self.handle, lane, packet))
 
     def next_ns(self) -> int:
-        """The next departure."""
-        return int(self.call("next_ns"))
+        return int(self.next_event())
 
     def stats(self, lane: int) -> QueueStats:
         """A lane's counts."""
-        out = (c_uint64 * 4)()
-        self.call("stats", lane, out)
-        return QueueStats(*out)
+        out = made("struct lane_stats *")
+        CORE.call("traffic_manager_stats", self.handle, lane, out)
+        return QueueStats(out.queue_bytes, out.queue_packets, out.peak_bytes, out.dropped_packets)
 
 
 class Train(Owned):
@@ -634,7 +570,7 @@ class Train(Owned):
     def add(self, lane: int, size: int, segment: Segment, now_ns: int) -> bool:
         """Add a packet; whether it continues the train, else another begins with it."""
         fields = (segment.flow, segment.seq, segment.payload, segment.flags)
-        return bool(self.call("add", lane, size, *fields, now_ns))
+        return bool(CORE.call("train_add", self.handle, lane, size, *fields, now_ns))
 
 
 class Lateness(Owned):
@@ -642,34 +578,35 @@ class Lateness(Owned):
 
     kind = "lateness"
 
-    def add(self, ns: int) -> None:
-        """One frame."""
-        self.call("add", ns)
 
-    def percentile(self, per_mille: int) -> int:
-        """Nanoseconds."""
-        return int(self.call("percentile", per_mille))
+class Bins:
+    """core/bins.h; times in ns."""
 
+    def __init__(
+        self, bin_ns: int, start_ns: int, first_flow: int, n_flows: int, overtaken_ns: int
+    ) -> None:
+        create, destroy = (CORE.function(f"bins_{what}") for what in ("create", "destroy"))
+        made_bins = create(bin_ns, start_ns, overtaken_ns, first_flow, n_flows)
+        self._bins = FFI_OF_CORE.gc(made_bins, destroy)
+        self._emitted = b""
+        self._emit = FFI_OF_CORE.callback("bins_emit_t", self._keep)
 
-class Bins(Owned):
-    """core/bins.h; Bins(bin_ns, start_ns, first_flow, n_flows, overtaken_ns)."""
-
-    kind = "bins"
+    def _keep(self, _context: Any, record: Any) -> int:
+        self._emitted += bytes(FFI_OF_CORE.buffer(record))
+        return 0
 
     def add(self, card: NDArray[Any]) -> int:
         """One postcard: 0 or a negative errno."""
-        return int(self.call("add", card.tobytes()))
+        decoded = made("struct postcard *")
+        CORE.call("postcard_decode", card.tobytes(), decoded)
+        return int(CORE.call("bins_add", self._bins, decoded, self._emit, FFI_OF_CORE.NULL))
 
     def finish(self) -> int:
-        """After the last postcard."""
-        return int(self.call("finish"))
+        return int(CORE.call("bins_finish", self._bins, self._emit, FFI_OF_CORE.NULL))
 
     def records(self) -> NDArray[Any]:
         """What was emitted up to now, shape (n,), dtype records.BIN."""
-        n = c_size_t()
-        address = self.call("records", ctypes.byref(n))
-        data = ctypes.string_at(address, n.value * BIN.itemsize) if n.value else b""
-        return np.frombuffer(data, BIN)
+        return np.frombuffer(self._emitted, BIN)
 
 
 @dataclass(frozen=True)
@@ -701,19 +638,13 @@ def collect(
     Raises:
         OSError: The file cannot be opened.
     """
+    fields = vars(config) | {"mode": MODES.index(config.mode)}
     handle = CORE.call(
-        "collector_open",
-        os.fsencode(path),
-        MODES.index(config.mode),
-        config.bin_ns,
-        config.start_ns,
-        config.first_flow,
-        config.n_flows,
+        "collector_open", os.fsencode(path), made("struct collector_config *", fields)
     )
     if not handle:
-        raise OSError(ctypes.get_errno(), "collector_open", str(path))
-    data = np.asarray(cards, POSTCARD).tobytes()
-    CORE.call("collector_add", handle, data, len(data) // POSTCARD.itemsize)
-    out = (c_uint64 * 4)()
-    CORE.call("collector_close", handle, out)
-    return CollectorStats(*out)
+        raise OSError(FFI_OF_CORE.errno, "collector_open", str(path))
+    for card in np.asarray(cards, POSTCARD):
+        CORE.call("collector_add", handle, card.tobytes())
+    stats = CORE.call("collector_close", handle)
+    return CollectorStats(stats.seen, stats.written, stats.gaps, stats.error)

@@ -23,9 +23,7 @@ class Packet:
     """A packet on its way through a queue.
 
     Attributes:
-        at_ns: When it arrives.
         size: Bytes.
-        ecn: Its ECN codepoint.
         met: Bytes in the queue and being sent when it arrived.
         left_ns: When it left or was dropped.
         mark: Whether CE was set in it.

@@ -28,7 +28,6 @@ class Outcome:
     """What becomes of one arrival.
 
     Attributes:
-        dropped: Whether it found no room.
         queue_bytes: Bytes in the queue at its arrival, without it.
         departure_ns: End of its serialisation, whole nanoseconds rounded down;
             the arrival time for a dropped packet.
@@ -67,10 +66,8 @@ def droptail(
 
     Args:
         arrivals: Packets in the order of their times.
-        rate_bps: Bits per second.
         limit: Drop-tail limit in `unit`.
         unit: "bytes", "packets" or "cells".
-        cell_bytes: Size of a cell.
         overhead: Bytes per packet that take time but no room.
         trains: The train of each arrival, in their order: all of it is taken or none; None: each
             arrival by itself.

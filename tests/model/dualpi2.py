@@ -11,8 +11,6 @@ MS = 10**6
 
 @dataclass
 class Packet:
-    """A packet on its way."""
-
     number: int
     ns: int
     bytes: int

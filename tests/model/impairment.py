@@ -14,10 +14,7 @@ class ChangingPath:
     """A path from senders to receivers or back.
 
     Attributes:
-        delay_ns: Its delay at first.
         impaired: What else it does.
-        loss_ppb: Its independent loss at first.
-        seed: Of that loss.
     """
 
     delay_ns: int

@@ -8,7 +8,6 @@ class Player:
 
     Args:
         ladder: Bitrates, ascending.
-        segment_ns: Length of a segment.
         buffer_ns: What its buffer holds.
     """
 

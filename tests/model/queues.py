@@ -22,7 +22,6 @@ class Bound(Packet):
     """A packet for one of several queues.
 
     Attributes:
-        queue: Which.
         own: Bytes in it when it arrived, as the limit counts.
         began_ns: When its first bit left.
     """
@@ -157,7 +156,6 @@ class Shared:
             self.free += 8 * chosen.size * 10**9
 
     def leave_until(self, now_ns: float) -> None:
-        """All that leaves until then."""
         while self.sent is not None and self.free // self.rate_bps <= now_ns:
             sent, self.sent = self.sent, None
             sent.left_ns = self.free // self.rate_bps

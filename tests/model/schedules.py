@@ -40,11 +40,9 @@ class Rates:
         self._free = Fraction(0)
 
     def state(self, now: Fraction) -> State:
-        """What holds at a time."""
         return next((each for each in reversed(self._steps) if each[0] <= now), self._before)
 
     def limit(self, now_ns: int) -> int:
-        """The limit of a moment."""
         return self.state(Fraction(now_ns))[2]
 
     def depart(self, now_ns: int, bits: int) -> int:

@@ -17,8 +17,6 @@ MAX_DELAYS = 512
 
 @dataclass(frozen=True)
 class Waiting:
-    """A packet on its way."""
-
     packet: int
     due_ns: int
     path: int

@@ -42,11 +42,11 @@ def fares(name: str, params: dict[str, Any], packets: list[Packet]) -> list[Pack
     assert tm.set_up(0, Lane(RATE_BPS, LIMIT).discipline(name, SEED, **params)) == 0
     out: list[Queued] = []
     for number, packet in enumerate(packets):
-        out += drain(tm, packet.at_ns)
+        out += tm.drain(packet.at_ns)
         args = (packet.size, packet.at_ns, 0, packet.ecn)
         taken, queued = tm.enqueue(0, number, *args)
         out += [] if taken else [queued]
-    out += drain(tm, NEVER - 1)
+    out += tm.drain(NEVER - 1)
     fared = {q.packet: q for q in out}
     return [
         Packet(
@@ -60,13 +60,6 @@ def fares(name: str, params: dict[str, Any], packets: list[Packet]) -> list[Pack
         )
         for packet, q in ((packet, fared[i]) for i, packet in enumerate(packets))
     ]
-
-
-def drain(tm: TrafficManager, now_ns: int) -> list[Queued]:
-    out = []
-    while (queued := tm.dequeue(now_ns)) is not None:
-        out.append(queued)
-    return out
 
 
 def load(seed: int, n: int, overload: float) -> list[Packet]:

@@ -129,23 +129,16 @@ def pass_through(lane: Lane, packets: Sequence[Arrival], n: int) -> list[Queued]
     now_ns, fared = 0, {}
     for number, (gap_ns, size, queue, flow, ecn) in enumerate(packets):
         now_ns += gap_ns
-        fared |= {q.packet: q for q in drain(tm, now_ns)}
+        fared |= {q.packet: q for q in tm.drain(now_ns)}
         taken, queued = tm.enqueue(0, number, size, now_ns, flow, ecn, queue % n)
         if not taken:
             fared[number] = queued
-    last = drain(tm, NEVER - 1)
+    last = tm.drain(NEVER - 1)
     assert not {q.packet for q in last} & set(fared)
     fared |= {q.packet: q for q in last}
     assert (tm.next_ns(), tm.stats(0).queue_bytes, tm.stats(0).queue_packets) == (NEVER, 0, 0)
     assert sorted(fared) == list(range(len(packets)))
     return [fared[number] for number in range(len(packets))]
-
-
-def drain(tm: TrafficManager, now_ns: int) -> list[Queued]:
-    out = []
-    while (queued := tm.dequeue(now_ns)) is not None:
-        out.append(queued)
-    return out
 
 
 def bound(packets: Sequence[Arrival], n: int) -> list[Bound]:

@@ -53,8 +53,6 @@ PassThrough = Callable[[Path, Bottleneck, NDArray[Any]], Passed]
 
 
 def by_replay(pipeline: str) -> PassThrough:
-    """By `nashbed-replay`, from a capture."""
-
     def run(folder: Path, bottleneck: Bottleneck, records: NDArray[Any]) -> Passed:
         replayed = replay(folder, records_capture(records), bottleneck, pipeline)
         departures = read_capture(replayed.departures)
@@ -69,8 +67,6 @@ def by_replay(pipeline: str) -> PassThrough:
 
 
 def by_library(pipeline: str) -> PassThrough:
-    """By the library, frame by frame."""
-
     def run(folder: Path, bottleneck: Bottleneck, records: NDArray[Any]) -> Passed:
         with library(folder, pipeline=pipeline) as made, Client(made.socket) as client:
             n = int(records["sport"].max()) - 10000 + 1
@@ -151,7 +147,6 @@ def random_tso(seed: int, n: int, mean_gap_ns: float) -> NDArray[Any]:
 
 
 def train_numbers(records: NDArray[Any]) -> list[int]:
-    """The train of each packet."""
     columns = (times_of(records), records["length"], records["sport"], records["seq"])
     frames = [
         Frame(time_ns, 0, size, Segment(sport, seq, size - HEADERS_BYTES, flags))

@@ -20,7 +20,6 @@ class Segment:
     Attributes:
         seq: TCP sequence number, modulo 2**32.
         payload: Bytes of payload.
-        flags: TCP flags.
     """
 
     flow: int
@@ -34,9 +33,7 @@ class Frame:
     """A frame as it comes to the traffic manager.
 
     Attributes:
-        time_ns: Arrival time.
         size: Ethernet frame bytes without FCS.
-        segment: What it carries.
     """
 
     time_ns: int

@@ -27,11 +27,9 @@ class Traffic:
 
     Attributes:
         rate_bps: The line's rate: loads are shares of it.
-        seconds: How long.
         flows: How many flows; the flow of a packet is drawn.
         sizes: "full", "mixed" (Internet mix: 64, 576 and 1514 bytes) or "any".
         ecn: "none", "ect0", "ect1" or "mixed" (a fixed codepoint for each flow).
-        seed: Of everything drawn.
     """
 
     pattern: str = "cbr"

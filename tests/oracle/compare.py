@@ -17,8 +17,6 @@ def assert_same(
 
     Args:
         ours: Shape (n,), dtype OUTCOME.
-        theirs: Likewise.
-        columns: What is compared.
     """
     differs = np.zeros(len(ours), bool)
     for column in columns:
@@ -34,7 +32,6 @@ def assert_same(
 
 
 def describe(outcome: NDArray[Any]) -> str:
-    """One packet's fate."""
     fate = "dropped" if outcome["dropped"] else "marked" if outcome["marked"] else "sent"
     return f"{fate} (decided {outcome['decided_ns']}, left {outcome['departure_ns']})"
 
@@ -71,7 +68,6 @@ def means(ours: Sequence[float], theirs: Sequence[float]) -> Means:
 
     Args:
         ours: A number for each seed.
-        theirs: Likewise, with as many seeds or not.
     """
     variances = [np.var(sample, ddof=1) / len(sample) for sample in (ours, theirs)]
     return Means(float(np.mean(ours)), float(np.mean(theirs)), float(np.sqrt(sum(variances))))

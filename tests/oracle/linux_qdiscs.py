@@ -6,7 +6,6 @@ of the kernel. The clock, the timers and the random numbers are kernel/run.c's.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import math
 import re
@@ -22,11 +21,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cffi import FFI
 from numpy.typing import NDArray
 from tests.oracle.source import LinuxSource, sources
 from tests.support.replay import BUILD
 
 HERE = Path(__file__).parent / "kernel"
+RUN_C = HERE / "run.c"
 
 OPERATIONS = {
     "bfifo": "fifo",
@@ -57,6 +58,15 @@ OUTCOME = np.dtype(
     ]
 )
 """struct outcome of run.c."""
+
+SETUP = re.compile(r"^struct setup \{.*?^\};", re.MULTILINE | re.DOTALL)
+RUN = FFI()
+RUN.cdef(
+    "typedef uint64_t u64; typedef uint32_t u32;"
+    + re.sub(r"const struct \w+ |struct nlattr ", "void ", SETUP.findall(RUN_C.read_text())[0])
+    + "int oracle_run(struct setup *, void *arrivals, size_t n, void *outcomes, u64 *draws);"
+    + "".join(f"extern void *oracle_{name};" for name in OPERATIONS)
+)
 
 FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-fno-strict-aliasing", "-fwrapv", "-w")
 
@@ -93,7 +103,6 @@ class Result:
 
     Attributes:
         outcomes: Shape (n,), dtype OUTCOME, in the order of the arrivals.
-        draws: Random numbers drawn.
     """
 
     outcomes: NDArray[Any]
@@ -266,32 +275,24 @@ def run(qdisc: Qdisc, line: Line, arrivals: NDArray[Any], source: LinuxSource) -
         OSError: The qdisc refuses its options.
     """
     library = _library(source)
-    outer, inner = (_passed(library, each) for each in (qdisc, qdisc.inner))
-    setup = _Setup(
-        *(outer[0], outer[1] and ctypes.addressof(outer[1])),
-        *(inner[0], inner[1] and ctypes.addressof(inner[1])),
-        line.rate_bps,
-        line.epoch_ns,
-        line.seed,
-        line.hz,
-        line.mtu,
-        line.overhead,
-        line.is_exact,
-        line.bypasses,
-    )
     arrivals = np.ascontiguousarray(arrivals, ARRIVAL)
     outcomes = np.zeros(len(arrivals), OUTCOME)
-    draws = ctypes.c_uint64()
-    error = library.oracle_run(
-        ctypes.byref(setup),
-        arrivals.ctypes.data_as(ctypes.c_void_p),
-        ctypes.c_size_t(len(arrivals)),
-        outcomes.ctypes.data_as(ctypes.c_void_p),
-        ctypes.byref(draws),
-    )
+    setup, draws = RUN.new("struct setup *"), RUN.new("uint64_t *")
+    for name in ("rate_bps", "epoch_ns", "seed", "hz", "mtu", "is_exact", "bypasses"):
+        setattr(setup, name, getattr(line, name))
+    setup.overhead_bytes = line.overhead
+    held = []
+    for of, each in (("", qdisc), ("inner_", qdisc.inner)):
+        if each is not None:
+            setattr(setup, f"{of}ops", getattr(library, f"oracle_{each.name}"))
+            if (options := each.encoded()) is not None:
+                held.append(RUN.new("char[]", options))
+                setattr(setup, f"{of}options", held[-1])
+    came, data = RUN.from_buffer(arrivals), RUN.from_buffer(outcomes)
+    error = library.oracle_run(setup, came, len(arrivals), data, draws)
     if error:
         raise OSError(-error, f"{qdisc.name} refuses its options")
-    return Result(outcomes, draws.value)
+    return Result(outcomes, draws[0])
 
 
 def need_source(qdisc: str) -> LinuxSource:
@@ -300,36 +301,6 @@ def need_source(qdisc: str) -> LinuxSource:
         if source.has(OPERATIONS[qdisc]):
             return source
     pytest.skip(f"no source of Linux's {qdisc} was fetched: run `make qdiscs`")
-
-
-def _passed(
-    library: ctypes.CDLL, qdisc: Qdisc | None
-) -> tuple[int | None, ctypes.Array[ctypes.c_char] | None]:
-    """Where a qdisc's operations are, and its options."""
-    if qdisc is None:
-        return None, None
-    operations = ctypes.c_void_p.in_dll(library, f"oracle_{qdisc.name}").value
-    options = qdisc.encoded()
-    return operations, None if options is None else ctypes.create_string_buffer(options)
-
-
-class _Setup(ctypes.Structure):
-    """struct setup of run.c."""
-
-    _fields_ = (
-        ("ops", ctypes.c_void_p),
-        ("options", ctypes.c_void_p),
-        ("inner_ops", ctypes.c_void_p),
-        ("inner_options", ctypes.c_void_p),
-        ("rate_bps", ctypes.c_uint64),
-        ("epoch_ns", ctypes.c_uint64),
-        ("seed", ctypes.c_uint64),
-        ("hz", ctypes.c_uint64),
-        ("mtu", ctypes.c_uint32),
-        ("overhead_bytes", ctypes.c_uint32),
-        ("is_exact", ctypes.c_uint32),
-        ("bypasses", ctypes.c_uint32),
-    )
 
 
 def _attribute(kind: int, data: bytes) -> bytes:
@@ -349,7 +320,7 @@ def _numbers(
 
 
 @cache
-def _library(source: LinuxSource) -> ctypes.CDLL:
+def _library(source: LinuxSource) -> Any:
     """The qdiscs of a release, compiled unless this machine has done so before."""
     digest = hashlib.sha256()
     for path in [*sorted(HERE.iterdir()), Path(__file__), *sorted(source.folder.rglob("*.[ch]"))]:
@@ -359,7 +330,7 @@ def _library(source: LinuxSource) -> ctypes.CDLL:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             _compile(source, Path(scratch)).rename(library)
-    return ctypes.CDLL(str(library))
+    return RUN.dlopen(str(library))
 
 
 def _compile(source: LinuxSource, scratch: Path) -> Path:
@@ -368,7 +339,7 @@ def _compile(source: LinuxSource, scratch: Path) -> Path:
     made = scratch / "qdiscs.so"
     flags = [*FLAGS, f"-I{HERE}", f"-I{include}", "-include", str(HERE / "kernel.h")]
     names = [name for name, file in OPERATIONS.items() if source.has(file)]
-    jobs = [["-c", str(HERE / "run.c")]]
+    jobs = [["-c", str(RUN_C)]]
     jobs += [["-c", str(source.folder / "lib" / "math" / "reciprocal_div.c")]]
     for file in sorted({OPERATIONS[name] for name in names}):
         held = [name for name in names if OPERATIONS[name] == file]

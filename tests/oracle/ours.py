@@ -1,13 +1,12 @@
-"""Our queue disciplines before the same line: hosts/dpdk/test/play_shim.c through ctypes."""
+"""Our queue disciplines before the same line: hosts/dpdk/test/play_shim.c through cffi."""
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.model.core import CORE, Lane
+from tests.model.core import CORE, Lane, array
 from tests.oracle.linux_qdiscs import ARRIVAL, OUTCOME, Line
 
 
@@ -42,6 +41,6 @@ def play(ours: Ours, line: Line, arrivals: NDArray[Any]) -> NDArray[Any]:
         lane.discipline(ours.name, line.seed, **ours.params)
     if any(ours.shaper):
         lane.shaper(*ours.shaper)
-    data, came = (each.ctypes.data_as(ctypes.c_void_p) for each in (outcomes, arrivals))
+    came, data = array("struct arrival[]", arrivals), array("struct outcome[]", outcomes)
     assert CORE.call("play", lane.handle, came, len(arrivals), data) == 0
     return outcomes

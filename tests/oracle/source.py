@@ -104,7 +104,6 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def main() -> int:
-    """Fetch what is asked for; the exit code."""
     try:
         found = fetch(sys.argv[1] if len(sys.argv) > 1 else RELEASE)
     except NashbedError as error:

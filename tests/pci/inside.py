@@ -55,7 +55,6 @@ def bind(addresses: list[str], name: str) -> list[str]:
 
 
 def drivers(addresses: list[str]) -> list[str]:
-    """The drivers that have NICs."""
     return [driver(address) for address in addresses]
 
 
@@ -117,7 +116,6 @@ def start_dataplane(ports: dict[str, str]) -> str:
 
 
 def ask(**request: Any) -> Any:
-    """The data plane's answer."""
     assert _control is not None
     _control.write(json.dumps(request) + "\n")
     _control.flush()
@@ -246,7 +244,6 @@ def recorded() -> dict[str, Any]:
 
 
 def signal_run(number: int) -> None:
-    """Send the run a signal."""
     assert _run is not None
     os.kill(_run.pid, number)
 
@@ -257,7 +254,6 @@ def kill(program: str) -> None:
 
 
 def serve() -> None:
-    """Answer requests until the machine is gone."""
     [port] = Path("/dev").glob("vport*")
     channel = os.open(port, os.O_RDWR)
     tell(channel, {"result": "ready"})

@@ -76,7 +76,6 @@ class DebianKernel:
 
     Attributes:
         image: What QEMU boots.
-        modules: Folder with its modules.
     """
 
     image: Path
@@ -233,14 +232,10 @@ class MachineError(AssertionError):
 class Machine:
     """A running machine; to be used as a context.
 
-    Attributes:
-        kind: What its tests call it.
-
     Args:
         nics: Kinds of its NICs, as QEMU calls them: both ends of the senders' cable, the data
             plane's first, then both ends of the receivers'.
         folder: For its sockets and console.
-        more: More arguments of QEMU.
         kernel_line: More words of its kernel's command line.
     """
 
@@ -329,7 +324,6 @@ class Machine:
                 time.sleep(0.05)
 
     def console(self) -> str:
-        """The last that it said."""
         return (self._folder / "console").read_text(errors="replace")[-4000:]
 
     def call(self, function: str, timeout_s: float = 120, /, **arguments: Any) -> Any:

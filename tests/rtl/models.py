@@ -24,7 +24,6 @@ class Clock:
     now: int = 0
 
     def tick(self) -> None:
-        """Go on by one cycle."""
         self.now += self.period
 
 

@@ -40,7 +40,6 @@ def simulate(
     Args:
         module: The top level.
         checks: The Python module with the cocotb tests, as it is imported from the root.
-        folder: Where everything that is made goes.
         parameters: Of the top level.
         extra_sources: Verilog besides hosts/fpga/rtl.
         environment: Given to the checks.

@@ -78,11 +78,7 @@ class SwitchProcess:
 
 @dataclass
 class SwitchBed:
-    """The namespace of one simple_switch: a SwitchHost for the adapter.
-
-    Attributes:
-        scratch: Its files.
-    """
+    """The namespace of one simple_switch: a SwitchHost for the adapter."""
 
     scratch: Path
     namespace: str = field(default_factory=lambda: f"nbt{secrets.token_hex(2)}-sw")
@@ -102,11 +98,9 @@ class SwitchBed:
                 self.within("ip", "link", "set", end, "mtu", MTU, "up")
 
     def within(self, *command: str | int) -> str:
-        """Run a command in the namespace."""
         return run("ip", "netns", "exec", self.namespace, *map(str, command))
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> SwitchProcess:
-        """See SwitchHost."""
         ports = [word for port in range(3) for word in ("-i", f"{port}@sw{port}")]
         log = self.scratch / "switch.log"
         with log.open("wb") as output:
@@ -124,7 +118,6 @@ class SwitchBed:
         return self.process
 
     def connect_switch(self, timeout_s: float) -> socket.socket:
-        """See SwitchHost."""
         deadline = time.monotonic() + timeout_s
         while True:
             assert self.process is not None
@@ -139,11 +132,9 @@ class SwitchBed:
                 time.sleep(0.02)
 
     def runtime(self) -> ThriftRuntime:
-        """A connection of the test's own."""
         return ThriftRuntime(self.connect_switch(10), load_bindings(PROGRAM))
 
     def remove(self) -> None:
-        """Take all of it away."""
         if self.process is not None:
             self.process.stop()
         subprocess.run(["ip", "netns", "del", self.namespace], check=False, capture_output=True)

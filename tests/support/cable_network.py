@@ -56,7 +56,6 @@ class CableNetwork:
             return False
 
     def make(self) -> None:
-        """Make all of it."""
         self._ip("netns", "add", self._switch)
         self._ip("-n", self._switch, "link", "add", "bridge", "type", "bridge")
         self._ip("-n", self._switch, "link", "set", "bridge", "up")
@@ -76,7 +75,6 @@ class CableNetwork:
             self._ip("-n", own, "link", "set", link, "up")
 
     def remove(self) -> None:
-        """Remove what there is of it."""
         for machine in self.machines:
             subprocess.run(["ip", "netns", "delete", self._namespace(machine)], check=False)
         subprocess.run(["ip", "netns", "delete", self._switch], check=False)

@@ -26,8 +26,6 @@ class SimPath:
 
     Attributes:
         mbps: Rate in Mbit/s, frames of 1514 bytes.
-        rtt_ms: Base RTT.
-        buffer_bdp: Drop-tail buffer in bandwidth-delay products.
         loss_ppm: Segments in a million that are lost at random.
         mark_bytes: With more queued, segments of controls that need ECN are marked; 0: none.
     """
@@ -114,10 +112,8 @@ def simulate(
     """Run flows through one bottleneck.
 
     Args:
-        path: The bottleneck.
         ccas: One name a flow: a shipped CCA, or `cubic`, which the simulator has itself.
         seconds: Virtual time.
-        warmup_s: What is not counted at its beginning.
         seed: Of starts, losses and the CCAs' random numbers.
         sample_ms: A sample of each flow so often; 0 takes none.
     """

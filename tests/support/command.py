@@ -13,11 +13,7 @@ STOPPING_S = 20.0
 
 
 class Command:
-    """A running command.
-
-    Attributes:
-        process: The process.
-    """
+    """A running command."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process

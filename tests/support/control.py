@@ -15,8 +15,6 @@ TIMEOUT_S = 30.0
 
 
 class Client:
-    """One connection."""
-
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.connect(str(path))
@@ -35,7 +33,6 @@ class Client:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Bytes as they are."""
         self.socket.sendall(data)
 
     def line(self) -> bytes | None:

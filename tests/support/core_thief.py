@@ -45,7 +45,6 @@ def stolen_cores(
     """Take cores while the block runs.
 
     Args:
-        cores: Which.
         hold_ms: How long each is held each time.
         every_s: Once in each so many seconds, at a random moment of them.
         seed: Of the moments.

@@ -28,7 +28,6 @@ class Function:
 
     Attributes:
         name: Its name, with its class.
-        line: Its first line.
         entered: Whether it was ever run.
     """
 
@@ -92,11 +91,6 @@ def _c_file(file: dict[str, Any]) -> SourceFile:
 
 
 def listed(title: str, files: Sequence[SourceFile]) -> Iterator[str]:
-    """The lines of the list.
-
-    Args:
-        title: What the files are.
-    """
     lines = sum(len(file.run) + len(file.missed) for file in files)
     run = sum(len(file.run) for file in files)
     functions = [function for file in files for function in file.functions]
@@ -168,7 +162,6 @@ def report_c(folder: Path) -> list[SourceFile]:
 
 
 def main(folder: Path) -> None:
-    """Make all of it; the sums go to standard output."""
     python = list(listed("Python", report_python(folder)))
     c = list(listed("C", report_c(folder)))
     (folder / "unentered.txt").write_text("\n".join([*python, "", *c]) + "\n")

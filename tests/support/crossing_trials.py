@@ -40,7 +40,6 @@ class Truth:
     """One published setting as it would be without noise, in shares of the rate.
 
     Attributes:
-        key: The setting.
         flows: Flows N of the game.
         excess: All BBR flows' goodput beyond their fair share, by BBR flows, shape (N + 1,).
         residual: What the published trials differ by, shape (N + 1,).
@@ -90,18 +89,15 @@ class Truth:
         return np.array([each])
 
     def state(self, k: int) -> State:
-        """The mix of k BBR flows."""
         return ((self.flows - k, k),)
 
     def table(self, samples: dict[State, NDArray[np.float64]]) -> PayoffTable:
-        """A payoff table of the game."""
         names, share = ("cubic", "bbr"), 1 / self.flows
         return PayoffTable(names, ("main",), (self.flows,), samples, share)
 
 
 @cache
 def truths() -> tuple[Truth, ...]:
-    """Every published setting."""
     return tuple(_truth(panel) for _, panel in sorted(read_mixes(PUBLISHED_MIXES).items()))
 
 
@@ -159,7 +155,6 @@ class Design:
     """Which trials are run.
 
     Attributes:
-        name: In words.
         repetitions: Of each mix; of an adaptive run at most.
         lanes: Trials side by side of an adaptive run; 0: every mix.
         louder: The noise, in published noises.
@@ -219,10 +214,7 @@ class JudgedRun:
     """One run of one setting, judged.
 
     Attributes:
-        truth: The setting.
         equilibria: BBR flows of its true equilibria.
-        ends: Where the lead ends, as estimated.
-        table: What was measured.
     """
 
     truth: Truth
@@ -273,10 +265,8 @@ def play(
     """Runs of a design at every setting; the same each time.
 
     Args:
-        design: Which trials.
         draws: Runs of each setting.
         seed: Of the noise.
-        settings: Some of the settings.
     """
     rng = np.random.default_rng(seed)
     for each in truths() if settings is None else settings:

@@ -33,7 +33,6 @@ def damages(folder: Path, seed: int, flips: int = 4) -> Iterator[Damage]:
 
     Args:
         folder: The folder; its empty files are left alone.
-        seed: Seed of every draw.
         flips: Bits to flip in each file, one at a time.
     """
     rng = random.Random(seed)

@@ -17,12 +17,10 @@ class Seen(Panel):
         return next(item for item in self.all if item.label == label)
 
     def of(self, kind: type[Any]) -> list[Any]:
-        """Its items of one kind."""
         return [item for item in self.all if isinstance(item, kind)]
 
     @property
     def labels(self) -> list[str]:
-        """The labels of its items."""
         found = [(item.label, *getattr(item, "labels", ())) for item in self.all]
         return [label for labels in found for label in labels if label]
 

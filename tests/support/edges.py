@@ -112,11 +112,7 @@ def _walk(node: Doc, path: Key, within: frozenset[int]) -> Iterator[Key]:
 
 
 class Edges:
-    """Draws scenarios that have a key, and finds the edges of its range in them.
-
-    Args:
-        seed: Of everything that is drawn.
-    """
+    """Draws scenarios that have a key, and finds the edges of its range in them."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)

@@ -121,7 +121,6 @@ def zooms_by_keys(page: Any) -> None:
 
 
 def measure(page: Any, address: str, server: int, zooms: int) -> None:
-    """All of it, on one page."""
     print(f"first view, its pyramid made where there is none: {first_view(page, address):.2f} s")
     again = [first_view(page, address) for _ in range(3)]
     print("first view again: " + ", ".join(f"{seconds:.2f} s" for seconds in again))
@@ -133,7 +132,6 @@ def measure(page: Any, address: str, server: int, zooms: int) -> None:
 
 
 def main() -> None:
-    """Command line."""
     run, zooms = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 400
     trial = min(path.name for path in (run / "trials").iterdir())
     command = [str(Path(sys.executable).with_name("nashbed")), "explore", str(run)]

@@ -144,7 +144,6 @@ def serve(kernel: Kernel, command: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    """Commands until the end of the input."""
     kernel = Kernel(*sys.argv[1:])
     print(json.dumps({"open": True}), flush=True)
     for line in sys.stdin:

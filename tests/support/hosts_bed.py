@@ -38,7 +38,6 @@ class HostsBed(Bed):
     """Namespaces -snd, -sw and -tel around a data plane with role hosts."""
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """The data plane's configuration."""
         found = super().config(**changes)
         del found["spec"]
         ports = {NAMES[end]: {"driver": self.driver, "iface": DP_PORTS[end]} for end in WIRES}

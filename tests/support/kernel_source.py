@@ -51,7 +51,6 @@ def make_tree(
     """A tree of a release that every edit of it fits.
 
     Args:
-        folder: Where it is made.
         release: Its first two numbers.
         configured: A shell command that ends its configuration.
         compiled: A shell command in the middle of its compilation.

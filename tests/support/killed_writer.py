@@ -80,7 +80,6 @@ def files_in(folder: Path) -> Files:
 
 
 def left_in(folder: Path) -> list[Path]:
-    """What is aside in a folder."""
     return [path for path in sorted(folder.rglob("*")) if path.name.endswith(".tmp")]
 
 
@@ -376,7 +375,6 @@ def _clean(place: Place, folder: Path) -> None:
 
 
 def _never_killed(place: Place, folder: Path, flushed: bool) -> None:
-    """Write, and write again."""
     with nullcontext() if flushed else patch.object(staging, "_flush", lambda path: None):
         place.write(folder, "old")
         place.write(folder, "new")

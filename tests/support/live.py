@@ -71,7 +71,6 @@ class Bed:
         return f"{self.name}-{end}"
 
     def within(self, end: str, *command: str | Path, timeout_s: float = 60) -> str:
-        """Run a command in a namespace."""
         netns = ("ip", "netns", "exec", self.namespace(end))
         return run(*netns, *command, timeout_s=timeout_s)
 
@@ -93,7 +92,6 @@ class Bed:
                 self.within(where, "ethtool", "-K", what, *features)
 
     def config(self, **changes: Any) -> dict[str, Any]:
-        """The data plane's configuration."""
         ports = {
             "senders": {"driver": self.driver, "iface": DP_PORTS["snd"]},
             "receivers": {"driver": self.driver, "iface": DP_PORTS["rcv"]},
@@ -112,7 +110,6 @@ class Bed:
         } | changes
 
     def start(self, **changes: Any) -> None:
-        """Start the data plane and join the ends to it."""
         path = self.folder / "dataplane.json"
         path.write_text(json.dumps(self.config(**changes)))
         with self.log.open("w") as log:
@@ -143,7 +140,6 @@ class Bed:
         self.within(end, "ip", "neigh", "add", ENDS[other][1], *permanent)
 
     def alive(self) -> bool:
-        """Whether the data plane is still there."""
         return self.process is not None and self.process.poll() is None
 
     def client(self) -> Client:
@@ -151,7 +147,6 @@ class Bed:
         return Client(self.socket)
 
     def hello(self) -> dict[str, Any]:
-        """The answer to hello on a new connection."""
         with self.client() as client:
             return client.call("hello")
 
@@ -164,14 +159,12 @@ class Bed:
         return times
 
     def stop(self) -> int:
-        """Shut down in good order; the exit code."""
         assert self.process is not None
         with self.client() as client:
             client.call("shutdown")
         return self.process.wait(timeout=20)
 
     def remove(self) -> None:
-        """Take all of it away."""
         if self.process is not None:
             if self.process.poll() is None:
                 self.process.kill()

@@ -35,7 +35,6 @@ class Flow:
 
     @property
     def addresses(self) -> tuple[str, str]:
-        """Source and destination."""
         if self.version == IPV4:
             return "192.0.2.1", "198.51.100.1"
         return "2001:db8::1", "2001:db8:ffff::2"
@@ -118,7 +117,6 @@ def make(
         options: IPv4's options, whole words.
         extensions: Kinds of IPv6's extension headers.
         tos: ToS byte or traffic class.
-        seq: TCP's sequence number.
         turned: Of the way back.
     """
     sport, dport = 10000 + flow.number, 5001

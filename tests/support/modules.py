@@ -18,7 +18,6 @@ class Module:
 
     Attributes:
         name: Its full name.
-        path: Its file.
     """
 
     name: str
@@ -26,7 +25,6 @@ class Module:
 
     @property
     def tree(self) -> ast.Module:
-        """What is in it."""
         return parsed(self.path)
 
     @property

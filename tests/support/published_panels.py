@@ -21,7 +21,6 @@ class PublishedMixes:
     """The measured mixes of one published setting.
 
     Attributes:
-        key: The setting.
         aggregate_mbps: k BBR flows -> aggregate Mbit/s of the (CUBIC, BBR) flows.
         invalid: The k whose total is above 1.05 of the rate: flows did not overlap.
     """
@@ -52,7 +51,6 @@ def hints_of(key: PanelKey, start: Callable[[Mixes, int], float | None]) -> list
     """Where a model starts the search of a setting, as a campaign hints at it.
 
     Args:
-        key: The setting.
         start: The model's; see campaign.of_scenario.
     """
     at = start(_questions()[key.rate_mbps, key.base_rtt_ms, key.buffer_bdp], key.flows)

@@ -76,9 +76,7 @@ class Replayed:
 
     Attributes:
         postcards: Shape (n,), dtype records.POSTCARD, as written.
-        departures: The pcap's bytes.
         summary: replay.json.
-        folder: Where it all is.
     """
 
     postcards: NDArray[Any]
@@ -88,7 +86,6 @@ class Replayed:
 
 
 def need_dataplane() -> None:
-    """Skip, with the reason, where the data plane is not built."""
     if not BINARY.exists():
         pytest.skip(f"{BINARY} is not built: run `make build`")
 

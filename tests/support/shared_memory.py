@@ -33,7 +33,6 @@ def dynamic(alpha: float) -> Threshold:
 
 
 def sharing(total: int, used: int) -> float:
-    """Complete sharing."""
     return float("inf")
 
 
@@ -52,9 +51,7 @@ class SharedMemory:
     """The queues, and a row for each packet that left or was dropped, in that order.
 
     Attributes:
-        rate_bps: The line's rate.
         total: Bytes of the memory.
-        threshold: The memory's policy.
         pushes_out: Whether a packet that finds the memory full pushes out the last one of the
             longest queue instead of being refused.
         holders: For each drop in the order of rows, bytes of each (queue, flow) without itself.

@@ -53,11 +53,9 @@ class ShownPage(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def of_class(self, name: str) -> list[Element]:
-        """The elements with a class."""
         return [each for each in self.elements if name in each.classes]
 
     def of_tag(self, tag: str) -> list[Element]:
-        """The elements with a tag."""
         return [each for each in self.elements if each.tag == tag]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

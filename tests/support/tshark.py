@@ -23,7 +23,6 @@ def tshark(path: Path, fields: list[str], heuristic: str | None, fcs: bool) -> l
     """Fields of every packet.
 
     Args:
-        path: The capture.
         heuristic: A trailer dissector that is off by default.
         fcs: Whether frames end with an FCS.
     """

@@ -129,8 +129,6 @@ class Library:
         """Put packets through, on a request of the client's, until nothing is left to do.
 
         Args:
-            client: A connection to the control socket.
-            packets: What comes in.
             snap: How many bytes to keep of each frame that leaves.
 
         Returns:

@@ -30,7 +30,6 @@ def script(path: Path | str, args: Sequence[str] = ()) -> subprocess.CompletedPr
 
     Args:
         path: Its file; `nashbed`: the command line.
-        args: Its arguments.
 
     Raises:
         subprocess.TimeoutExpired: It took too long and was killed.

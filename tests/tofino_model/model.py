@@ -80,7 +80,6 @@ class Model:
         self._switch.close()
 
     def why_not(self) -> str:
-        """See Target.why_not."""
         return why_no_server() or why_no_wires()
 
     def run(
@@ -91,7 +90,6 @@ class Model:
         bottleneck: Bottleneck,
         presets: dict[str, int] | None = None,
     ) -> Outcome:
-        """See Target.run."""
         assert not presets
         count = len(flows)
         self._switch.program(lane_program(flows, bottleneck))

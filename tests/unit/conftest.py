@@ -16,7 +16,6 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_copy(whole_run: Path, tmp_path: Path) -> Path:
-    """A copy of the run, to be damaged."""
     return Path(shutil.copytree(whole_run, tmp_path / "run"))
 
 

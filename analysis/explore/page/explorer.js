@@ -169,7 +169,7 @@ function drawPayoffs(setting) {
   const data = [order.map(at), ...names.map((name) => order.map((mix) => (mix.flows[name] ? meanOf(mix, name) / 1e6 : null)))];
   const range = two ? [0, Math.max(...order.map((mix) => mix.flows[names[0]] + mix.flows[second]))] : [0.5, setting.mixes.length + 0.5];
   const ink = {stroke: css("--muted"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1}};
-  place.replaceChildren(el("h3", {textContent: `Goodput of a flow by mix (Mbit/s)`}));
+  place.replaceChildren(el("h3", {textContent: "Throughput of a flow by mix (Mbit/s)"}));
   const host = place.appendChild(el("div"));
   const rowOf = (index) => place.closest(".setting").querySelector(`tr[data-mix="${CSS.escape(order[index]?.text ?? "")}"]`);
   const choose = (index) => {

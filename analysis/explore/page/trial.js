@@ -280,7 +280,9 @@ class Column {
 
   packetText(i) {
     const p = this.packets;
-    return `packet ${p.seq[i]}: flow ${p.flow[i]}, ${p.kind[i] ? "dropped" : "left"}, ${p.packet_bytes[i]} B (${p.payload_bytes[i]} payload), TCP sequence ${p.tcp_seq[i]}, flags 0x${p.tcp_flags[i].toString(16)}, arrived ${seconds(p.enqueue_ns[i])} s, left ${seconds(p.dequeue_ns[i])} s, stayed ${si((p.dequeue_ns[i] - p.enqueue_ns[i]) / 1e9, "s")}, queue ${p.queue_bytes[i]} B${p.marks[i] & CE ? ", CE set" : ""}`;
+    // Every packet of TCP has a flag; one without any is a datagram.
+    const tcp = p.tcp_flags[i] ? `, TCP sequence ${p.tcp_seq[i]}, flags 0x${p.tcp_flags[i].toString(16)}` : "";
+    return `packet ${p.seq[i]}: flow ${p.flow[i]}, ${p.kind[i] ? "dropped" : "left"}, ${p.packet_bytes[i]} B (${p.payload_bytes[i]} payload)${tcp}, arrived ${seconds(p.enqueue_ns[i])} s, left ${seconds(p.dequeue_ns[i])} s, stayed ${si((p.dequeue_ns[i] - p.enqueue_ns[i]) / 1e9, "s")}, queue ${p.queue_bytes[i]} B${p.marks[i] & CE ? ", CE set" : ""}`;
   }
 
   packetTable(shown) {

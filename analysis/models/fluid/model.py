@@ -86,7 +86,6 @@ class Validation:
     """The fluid model of a CCA beside CUBIC against our own runs.
 
     Attributes:
-        mixes: Measured mixes.
         settings: Settings (rate, base RTT, buffer, flows) that these are of.
         median_points: Median of |predicted - measured| aggregate share, in points of 100.
         bias_points: Mean of predicted - measured.

@@ -71,12 +71,10 @@ class Outcome:
     """One simulated competition, over its measured time.
 
     Attributes:
-        competition: What was simulated.
         throughput_bps: Of all flows of each kind together, shape (G,).
         sent_bps: What they sent to the queue, shape (G,).
         loss: Part of what each kind sent that was dropped, shape (G,).
         min_rtt_s: Mean smallest round-trip time that the flows of each kind believe in, shape (G,).
-        queueing_delay_s: Mean queueing delay in seconds.
         utilisation: Part of the rate that was used.
         losing: Mean share of the flows of each kind that lose in a congestion event of that kind;
             NaN without one, shape (G,).
@@ -183,9 +181,7 @@ def simulate(
     """Simulate a competition once.
 
     Args:
-        competition: What competes.
         seed: Of its chance: starts within their spread, who loses, BBR's first phase.
-        constants: The model's constants.
         bin_s: Length of a bin of the course in seconds.
 
     Raises:

@@ -9,8 +9,6 @@ class CcaRegistered(Message):
     """A CCA that the kernel has taken.
 
     Attributes:
-        name: Its name.
-        object: The object file.
         state_map: Id of the map with its state of each socket.
         state_bytes: Size of that.
     """
@@ -25,9 +23,6 @@ class CcaRefused(Message):
     """A CCA that the kernel does not take.
 
     Attributes:
-        object: The object file.
-        reason: Why, in one word.
-        message: Why, in a line.
         log: The verifier's last lines.
     """
 
@@ -41,12 +36,9 @@ class SimulatedFlow(Message):
     """What a flow of the simulator got.
 
     Attributes:
-        flow: Its number.
-        control: Its CCA.
         throughput_bps: What it delivered after the warm-up.
         sent: Segments that it sent.
         lost: Those of them that were lost.
-        mean_rtt_us: Mean round-trip time.
     """
 
     flow: Count

@@ -41,7 +41,6 @@ class SwitchHello(Message):
         artefact_digest: Digest of its P4 program.
         program: The program's name on the switch.
         chip: Its chip.
-        version: Its version.
     """
 
     epoch_ns: Whole
@@ -55,16 +54,13 @@ class Hello(Message, extra="forbid"):
     """What a data plane says about itself.
 
     Attributes:
-        version: Its version.
         role: The bottleneck itself, or the hosts' side of a switch.
-        pid: Process id.
         epoch_ns: Switch clock 0 on CLOCK_MONOTONIC.
         lanes: Lanes side by side.
         flow_capacity: Entries of its flow table.
         spec_digest: Digest of the P4 program; empty where it runs none.
         pipeline: How it runs P4; None where it runs none.
         postcard_bytes: Size of a raw postcard.
-        ports: Its ports by name.
         switch: The switch beside it; None: it is the bottleneck itself.
     """
 
@@ -121,11 +117,8 @@ class DepartureLateness(Message):
 
     Attributes:
         count: Departures.
-        mean_ns: Their mean lateness.
-        p50_ns: Its median.
         p99_ns: Its 99th percentile.
         p999_ns: Its 99.9th percentile.
-        max_ns: The worst.
         max_gap_ns: The packet loop's longest pause.
     """
 
@@ -159,7 +152,6 @@ class QueueState(Message):
 
     Attributes:
         queue: The discipline, for a person.
-        queue_bytes: Bytes queued now.
         peak_bytes: The most that were.
         dropped_packets: Packets that the queue refused.
         histogram_bin_ns: Width of a bin of the queue-delay histogram.
@@ -229,12 +221,7 @@ class HostsCounters(Message):
 
 
 class BottleneckCounters(Message):
-    """The answer to `counters` in the bottleneck role.
-
-    Attributes:
-        flows: Each flow's registers.
-        lane: The lane's own.
-    """
+    """The answer to `counters` in the bottleneck role."""
 
     flows: FlowRegisters
     lane: LaneCounters
@@ -282,9 +269,7 @@ class HostsStats(Message):
     """The answer to `stats` in the hosts role.
 
     Attributes:
-        ports: Counters of each port.
         rings: Packets lost between ports and lanes by reason; `discarded`: by a reset.
-        loop: The packet loop.
     """
 
     ports: dict[str, PortCounters]
@@ -306,8 +291,6 @@ class Counters(Message):
     """Everything that a target counts, for one lane and for all together.
 
     Attributes:
-        flows: Each flow's registers.
-        lane: The lane's own.
         shared: Ports, rings, loop and unshaped traffic.
     """
 

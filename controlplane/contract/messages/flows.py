@@ -11,8 +11,6 @@ class TimerLateness(Message):
     Attributes:
         count: Samples taken.
         missed: Samples that were not.
-        mean_ns: Mean lateness.
-        max_ns: The worst.
     """
 
     count: Count
@@ -35,7 +33,6 @@ class ReadyFlow(Message):
     """A flow that is connected.
 
     Attributes:
-        flow: Its number.
         cc_applied: Its CCA, read back from the socket.
         handshake_ns: How long connecting took; None for a flow that is connected after t0.
         ecn: Whether both sides agreed on ECN.
@@ -64,7 +61,6 @@ class SenderReady(Message):
 
     Attributes:
         notsent_lowat_bytes: Unsent bytes that a socket keeps at the most.
-        flows: The flows.
     """
 
     notsent_lowat_bytes: Count
@@ -75,20 +71,16 @@ class SenderFlowReport(Message):
     """What became of a flow, at its sender.
 
     Attributes:
-        flow: Its number.
-        cc_applied: Its CCA, read back from the socket.
         connect_ns: When it was connected.
         handshake_ns: How long connecting took; None: it was not connected.
         start_ns: When it began to send.
         end_ns: When it ended.
-        bytes_acked: Bytes acknowledged.
         bytes_sent: Bytes sent, retransmissions included.
         bytes_retrans: Bytes sent again.
         total_retrans: Segments sent again.
         notsent_bytes: Bytes left in the socket.
         min_rtt_us: The shortest round trip; None: none was measured.
         error: Why it ended early; None: it did not.
-        ecn: Whether both sides agreed on ECN.
     """
 
     flow: Count
@@ -111,7 +103,6 @@ class SinkFlowReport(Message):
     """What became of a flow, at its sink.
 
     Attributes:
-        flow: Its number.
         bytes: Payload read.
         first_byte_ns: When the first byte was read.
         last_byte_ns: When the last byte was read.
@@ -191,12 +182,7 @@ class SinkReport(SinkTotals):
 
 
 class GeneratorTotals(Message):
-    """Both flow generators of a trial, without what its tables hold.
-
-    Attributes:
-        sender: The sender.
-        sink: The sink.
-    """
+    """Both flow generators of a trial, without what its tables hold."""
 
     sender: SenderTotals
     sink: SinkTotals

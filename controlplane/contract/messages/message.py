@@ -50,10 +50,8 @@ def read_message(
     """Check a message.
 
     Args:
-        model: What it should be.
         content: What came: the JSON text, or the object in it.
         source: Program and message, for the error's line: `data plane: counters`.
-        failure: The error to raise.
 
     Raises:
         NashbedError: It is not such a message; the line names the source and the first field.

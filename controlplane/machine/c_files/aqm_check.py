@@ -28,7 +28,6 @@ class Load:
     """Packets that are sent through a discipline.
 
     Attributes:
-        name: What they are like.
         share: Their rate as a share of the line's.
         burst: How many come at once.
         limit: The queue's hard limit.

@@ -15,8 +15,6 @@ class Arrival:
     """A packet on its way into a queue.
 
     Attributes:
-        ns: When it arrives.
-        bytes: Its length.
         ecn: Its ECN codepoint: 0, or 2 where it can be marked.
     """
 
@@ -33,7 +31,6 @@ class Fate:
     Attributes:
         packet: Its number among the arrivals.
         ns: When its last bit left, or when it was dropped.
-        departed: Whether it left.
     """
 
     packet: int
@@ -48,8 +45,6 @@ class Passage:
 
     Attributes:
         arrivals: The packets, in the order of their arrival.
-        fates: What became of them.
-        rate_bps: Rate of the line.
         limit_bytes: The queue's hard limit.
     """
 

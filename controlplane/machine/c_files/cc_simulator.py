@@ -32,10 +32,8 @@ class SimulatedBottleneck:
     Attributes:
         rtt_ns: The flows' base RTT.
         buffer_bytes: Its drop-tail limit.
-        duration_ns: Length of the simulation.
         warmup_ns: What is not counted at its beginning.
         loss_ppm: Segments in a million that are lost at random before it.
-        seed: Of everything random.
     """
 
     rate_bps: int

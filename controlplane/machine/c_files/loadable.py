@@ -28,7 +28,6 @@ def loadable(own: CFile, asked: Asked) -> Asked:
     """What a data plane is told of a user's own discipline, or policy of the memory.
 
     Args:
-        own: The discipline, or the policy.
         asked: It as the scenario has it, its parameters as they were written.
 
     Raises:

@@ -35,7 +35,6 @@ class CObject:
     """What is loaded of a C file.
 
     Attributes:
-        path: The object file.
         digest: SHA-256 of it, in hexadecimal.
         made_by: Where it came from, for the record.
     """

@@ -52,12 +52,9 @@ class GuestSettings:
     """How a guest is started.
 
     Attributes:
-        seed: Of everything random in it.
-        config: The data plane's configuration file.
         scratch: Where its own files go.
         memory_bytes: Its memory: whole MiB.
         core: The core that it is pinned to; None: every core.
-        modules: What is inserted into it.
         pinned: Whether its kernel answers in place of the processor what programs ask that.
     """
 

@@ -73,10 +73,7 @@ def await_memory(
     """Wait until so much is left, though not for ever, and not for more than there is.
 
     Args:
-        needed_bytes: What is wanted.
-        timeout_s: How long to wait.
         stop: Ends the wait when set.
-        room: What is left.
     """
     stop = stop or threading.Event()
     deadline = time.monotonic() + timeout_s

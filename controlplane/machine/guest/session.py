@@ -77,7 +77,6 @@ class GuestSession(Session):
     A guest is started by `boot` in the thread that runs its trial, and dies with it.
 
     Args:
-        request: What is needed.
         standstill_s: How long virtual time may stand still, in seconds of this machine's clock.
     """
 
@@ -129,10 +128,7 @@ class GuestSession(Session):
         """Start a fresh guest, and end the one before it.
 
         Args:
-            config: The data plane's configuration file.
-            seed: Of everything random in the guest.
             kernel: Its kernel, by the beginning of its release; empty: the testbed's.
-            module_parameters: What its modules are inserted with.
 
         Returns:
             The guest; its control socket answers and its hosts are ready.

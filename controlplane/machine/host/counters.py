@@ -81,7 +81,6 @@ def lost(host: str, text: str) -> dict[str, int]:
     leaves out, so that the difference may fall below 0.
 
     Args:
-        host: Whose counters they are.
         text: FILES, one behind the other.
     """
     counters = parse(text)
@@ -94,7 +93,6 @@ def strained(host: str, text: str) -> dict[str, int]:
     """What meant pressure without a loss, by host and counter.
 
     Args:
-        host: Whose counters they are.
         text: FILES, one behind the other.
     """
     return _chosen(host, parse(text), PRESSURE)
@@ -200,7 +198,6 @@ class Backlog:
     Attributes:
         dropped: Packets for which its backlog had no room.
         squeezed: How often its budget of time or packets was used up before its work was done.
-        waiting: Packets in the backlog now.
     """
 
     dropped: int

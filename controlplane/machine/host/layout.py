@@ -34,7 +34,6 @@ class HostSide:
     """One side's namespace and its interface towards one packet loop.
 
     Attributes:
-        loop: Number of the packet loop.
         peer: The other end of its veth pair; empty where it has none.
         peer_namespace: The namespace of that end.
         port: The testbed's port; None where the other end is a switch program's.
@@ -84,14 +83,10 @@ class Layout:
     """Names of everything that a run creates.
 
     Attributes:
-        dp: The data plane's namespace.
         switch: The switch program's namespace; empty where there is none on this machine.
         senders: The senders' side, for each packet loop.
         receivers: The receivers' side, for each packet loop.
-        loop_cores: The packet loops' cores.
         cores: Cores for everything but the packet loops.
-        lanes: Lanes in use.
-        groups: Flow groups of a lane.
     """
 
     dp: str
@@ -170,8 +165,6 @@ def make_layout(run_id: str, testbed: Testbed, cores: int, lanes: int, groups: i
         run_id: Four hexadecimal digits.
         testbed: Says which ports and which cores.
         cores: Number of cores of this machine.
-        lanes: Lanes in use.
-        groups: Flow groups of a lane.
     """
     loop_cores = testbed.dataplane.cores
     others = tuple(core for core in range(cores) if core not in loop_cores)

@@ -150,9 +150,6 @@ def give_back(nic: NicBefore) -> list[str]:
 def raise_mtu(namespace: str, interface: str, mtu: int) -> None:
     """Have a NIC take longer frames than the hosts send.
 
-    Args:
-        mtu: The MTU, in bytes.
-
     Raises:
         HostError: It cannot.
     """
@@ -250,7 +247,6 @@ def inside(namespace: str, args: Sequence[str]) -> list[str]:
 
     Args:
         namespace: Its name; empty: that of this process.
-        args: The command.
     """
     return ["ip", "netns", "exec", namespace, *args] if namespace else list(args)
 

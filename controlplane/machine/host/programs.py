@@ -53,7 +53,6 @@ def switch_command(
 
     Args:
         testbed: Says which program, Thrift port and log level.
-        layout: Says its interfaces.
         artefact: The compiled P4 program.
         scratch: Where its notification socket goes.
         options: Options of the target itself, after `--`.
@@ -98,12 +97,6 @@ def connect_switch(
     testbed: Testbed, layout: Layout, process: ManagedProcess, timeout_s: float
 ) -> socket.socket:
     """Connect to its Thrift port, waiting for it as long as the program lives.
-
-    Args:
-        testbed: Says which port.
-        layout: Says in which namespace.
-        process: The running program.
-        timeout_s: How long to wait, in seconds.
 
     Raises:
         TargetError: The program ended, or does not answer in time.
@@ -166,7 +159,6 @@ def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
     """How a data plane runs a compiled P4 program: "native" or "interpreted", and why not native.
 
     Args:
-        program: The data plane.
         spec: The P4 program.
     """
     port = {"driver": "af_packet", "iface": "none"}

@@ -172,8 +172,6 @@ class SessionRequest:
 
     Attributes:
         run_id: Four hexadecimal digits that name everything the session makes.
-        lanes: Lanes side by side.
-        groups: Flow groups of each lane.
         window_bytes: Largest window that a flow may need: BDP and buffer.
         core: The core that everything of the session runs on, where it is one; None: any.
         hosts: What the hosts' kernels are told besides.
@@ -235,7 +233,6 @@ def host_sysctls(window_bytes: int, hosts: Hosts = NO_WISHES) -> dict[str, str]:
 
     Args:
         window_bytes: Largest window that a flow may need: BDP and buffer.
-        hosts: What the scenario wants of them.
 
     Unless the scenario says otherwise, socket buffers hold four times the window: the kernel counts
     its own overhead in them, and a flow must be limited by its congestion window, not by a

@@ -22,7 +22,6 @@ def watch_machine(core: int, seconds: float, bound_ns: int, busy: Sequence[int] 
     """Watch a core for pauses.
 
     Args:
-        seconds: How long.
         bound_ns: Shorter pauses do not count.
         busy: Cores that are kept busy meanwhile.
 
@@ -36,12 +35,7 @@ def watch_machine(core: int, seconds: float, bound_ns: int, busy: Sequence[int] 
 
 
 def sum_up(core: int, seconds: float, bound_ns: int, pauses_ns: Sequence[int]) -> Stalls:
-    """What pauses mean for whatever is due while they last.
-
-    Args:
-        seconds: How long it was watched.
-        bound_ns: Shorter pauses do not count.
-    """
+    """What pauses mean for whatever is due while they last."""
     long = [pause for pause in pauses_ns if pause > bound_ns]
     return Stalls(
         core=core,

@@ -90,7 +90,6 @@ def build_kernel(wanted: str, jobs: int, show: ShowBuild) -> tuple[GuestKernel, 
     Args:
         wanted: A release, or the path of a source; empty: the usual one.
         jobs: Files compiled at once.
-        show: Called as it goes on.
 
     Raises:
         HostError: No source, a tool is missing, no room, or the source is not one that we know.
@@ -111,7 +110,6 @@ class EditedSource:
 
     Attributes:
         tree: Its tree, edited and configured; what a guest needs nothing of is not in it.
-        package: Where it comes from.
         digest: SHA-256 of the recipe.
     """
 
@@ -127,7 +125,6 @@ def edited_source(wanted: str, show: ShowBuild) -> Iterator[EditedSource]:
 
     Args:
         wanted: As for `build_kernel`, and so what it raises.
-        show: Called as it goes on.
     """
     _require_tools()
     with _staging() as staging:

@@ -61,7 +61,6 @@ class GuestKernel:
         release: Its release, such as "6.1.176".
         package: The source that it was built from: a Debian package with its version, or a file.
         digest: SHA-256 of its recipe, in hexadecimal: source, edits, driver, configuration.
-        binary: The program.
         binary_digest: SHA-256 of that, in hexadecimal.
     """
 

@@ -49,10 +49,7 @@ def poll(
 
     Args:
         probe: Returns None for "not yet"; may raise to give up.
-        timeout_s: How long to try, in seconds.
         failure: Makes the exception that is raised at the deadline.
-        interval_s: Pause between calls, in seconds.
-        clock: The clock that all of this goes by.
     """
     deadline_ns = clock.now_ns() + int(timeout_s * 1e9)
     while True:

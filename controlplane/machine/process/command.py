@@ -68,7 +68,6 @@ def attempt(
     """Run a command whose failure is an answer; see `run`.
 
     Args:
-        args: The program and its arguments.
         text: Given to its standard input.
         timeout_s: Time limit in seconds; None: it may take as long as it likes.
         show_errors: Its standard error is this process's, and not in the answer.
@@ -109,7 +108,6 @@ def follow(
     """Run a command to its end and require success. What ends it early ends all its processes.
 
     Args:
-        args: The program and its arguments.
         log: The file that its output is appended to.
         on_line: Called with each line of its output, standard error included.
         folder: Where it runs.

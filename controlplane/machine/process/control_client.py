@@ -32,11 +32,7 @@ class Patience(ABC):
 
 
 class FixedTimeout(Patience):
-    """Waits for a fixed time.
-
-    Args:
-        timeout_s: How long, in seconds.
-    """
+    """Waits for a fixed time."""
 
     def __init__(self, timeout_s: float) -> None:
         self.interval_s = min(timeout_s, Patience.interval_s)
@@ -57,7 +53,6 @@ class ControlClient:
     """A connection to the data plane's control socket. Safe between threads.
 
     Args:
-        path: The socket.
         patience: How long answers are waited for; None: 20 s.
         peer: Who answers, for the errors.
     """

@@ -114,7 +114,6 @@ class ManagedProcess(ABC):
 
         Args:
             event: Value of the line's `event`.
-            timeout_s: How long to wait, in seconds.
             stop: Ends the wait early when set.
             watch: Called again and again meanwhile; what it raises ends the wait.
 
@@ -188,7 +187,6 @@ def dying_with(parent: int, args: Sequence[str]) -> list[str]:
 
     Args:
         parent: Process id of who starts it.
-        args: The command line.
     """
     unless_orphaned = 'test "$PPID" = "$0" && exec "$@"'
     return ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", unless_orphaned, str(parent), *args]
@@ -202,7 +200,6 @@ class Process(ManagedProcess):
 
     Args:
         name: What it is called in errors and in the log.
-        args: Its command line.
         register: Where it is noted as ours.
         log_path: Where its standard error goes.
         read_event: Turns a line of its standard output into an event, where that is not JSON.
@@ -362,7 +359,6 @@ class ProgramOfOthers(Process):
 
     Args:
         name: What it is called in errors and in the log.
-        args: Its command line.
         output: The file that its standard error goes to.
         register: Where it is noted as ours.
     """

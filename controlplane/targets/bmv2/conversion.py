@@ -26,7 +26,6 @@ class PacketRate:
     """A rate as simple_switch has it.
 
     Attributes:
-        pps: Packets per second.
         packet_bytes: Bytes that the rate counts for each packet.
     """
 
@@ -46,10 +45,6 @@ class PacketRate:
 
 def pace_of(rate_bps: int, overhead_bytes: int = 0) -> PacketRate:
     """The nearest rate that simple_switch has.
-
-    Args:
-        rate_bps: What is asked for, in bit/s.
-        overhead_bytes: Bytes counted for each packet besides the frame.
 
     Raises:
         ConfigError: simple_switch cannot do it.

@@ -39,7 +39,6 @@ class Bmv2Switch(Switch):
     """simple_switch on a machine, with one lane.
 
     Args:
-        host: The machine.
         program: simple_switch: a name on PATH or a path.
         connect: Makes the client from a connection; None: bmv2's own.
     """

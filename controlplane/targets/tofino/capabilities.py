@@ -35,7 +35,6 @@ class Chip:
     Attributes:
         name: As in a testbed file.
         prefix: First part of the names of its fixed tables.
-        cell_bytes: Bytes of a buffer cell.
         usable_cells: Cells that queues may hold; the rest is the chip's own.
         clock_hz: Clock that the shapers count.
         mantissa_bits: Of a shaper's rate.

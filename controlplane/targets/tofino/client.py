@@ -64,7 +64,6 @@ class BfRtClient:
         address: The server, host:port.
         device: Number of the device at that server.
         program: Name under which the P4 program is loaded.
-        timeout_s: How long a request may take.
     """
 
     def __init__(

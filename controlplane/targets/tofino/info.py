@@ -25,12 +25,9 @@ class Field:
     """A key or data field.
 
     Attributes:
-        id: Its number.
         kind: `whole`, `bool` or `text`.
         bits: Width of a whole number.
         choices: What a text may be; empty: anything.
-        repeated: Whether it is a list.
-        read_only: Whether it can only be read.
     """
 
     id: int
@@ -75,7 +72,6 @@ class Action:
 
     Attributes:
         id: Its number; 0 stands for the data that belongs to no action.
-        fields: Its data fields by name.
     """
 
     id: int
@@ -100,9 +96,7 @@ class Table:
     """A table.
 
     Attributes:
-        id: Its number.
         name: Its full name.
-        keys: Its key fields by name.
         data: Data fields that belong to no action, by name.
         actions: Its actions by their full names.
     """

@@ -71,7 +71,6 @@ def add_serialisation(path: Path, applied: Applied) -> None:
 
     Args:
         path: The file; a record that is cut off at its end is left for its reader to refuse.
-        applied: The lane's rate and what it counts.
     """
     count = path.stat().st_size // POSTCARD.itemsize
     if count == 0:

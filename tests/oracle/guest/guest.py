@@ -111,7 +111,6 @@ def build(wanted: str, show: Callable[[str], None]) -> Guest:
 
     Args:
         wanted: A release, or the path of an archive or of an unpacked tree.
-        show: Called with what is being done.
 
     Raises:
         NashbedError: No source, or a tool is missing.
@@ -149,7 +148,6 @@ def _compile(tree: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Build what is asked for; the exit code."""
     try:
         guest = build(sys.argv[1] if len(sys.argv) > 1 else RELEASE, print)
     except (NashbedError, subprocess.CalledProcessError) as error:

@@ -44,7 +44,6 @@ class Board:
     """The design and what is connected to it.
 
     Attributes:
-        dut: The design.
         edges: Times of the core's clock edges since its reset, ps.
     """
 
@@ -152,5 +151,4 @@ class Board:
         )
 
     async def counter(self, port: int, name: str) -> int:
-        """A port's counter."""
         return await self.read("REG_PORTS", port * REG["PORT_STRIDE"] + REG[name])

@@ -45,7 +45,6 @@ async def give(dut: Any, beats: list[int], pace: float) -> None:
 
 
 async def take(dut: Any, count: int, pace: float) -> list[int]:
-    """Take so many beats."""
     taken: list[int] = []
     while len(taken) < count:
         dut.m_ready.value = random.random() < pace

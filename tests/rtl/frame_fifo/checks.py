@@ -25,7 +25,6 @@ class Bench:
         self.quiet = 0
 
     async def begin(self) -> None:
-        """Reset, and take what comes."""
         self.dut.in_valid.value, self.dut.out_ready.value = 0, 0
         await start(self.dut)
         cocotb.start_soon(self._watch())

@@ -26,7 +26,6 @@ class Loop:
     """What came out of it.
 
     Attributes:
-        replayed: The postcards of the replay.
         before: Capture at the port before the bottleneck.
         behind: Capture at the port behind it.
     """

@@ -34,7 +34,6 @@ class Driven:
         return int(self.dut.ts_s.value) * SECOND_FNS + fns
 
     async def run(self, cycles: int) -> None:
-        """Compare the two for some cycles."""
         for _ in range(cycles):
             self.ahead.append(self.model.now)
             await RisingEdge(self.dut.clk)
@@ -51,7 +50,6 @@ class Driven:
         self.dut.period_valid.value = 0
 
     async def step(self, time: int) -> None:
-        """Set the clock."""
         seconds, rest = divmod(time, SECOND_FNS)
         self.dut.set_s.value, self.dut.set_ns.value = seconds, rest >> 32
         self.dut.set_fns.value = rest & 0xFFFFFFFF

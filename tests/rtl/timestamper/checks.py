@@ -51,11 +51,9 @@ class Core:
             self.clock.tick()
 
     async def read(self, name: str, offset: int = 0) -> int:
-        """A register."""
         return int(await self.axil.read_dword(REG[name] + offset))
 
     async def write(self, name: str, value: int) -> None:
-        """A register."""
         await self.axil.write_dword(REG[name], value)
 
     async def now(self) -> int:
@@ -66,7 +64,6 @@ class Core:
         return seconds * SECOND_FNS + (ns << 32) + fns
 
     async def step(self, time: int) -> None:
-        """Set the clock."""
         seconds, rest = divmod(time, SECOND_FNS)
         await self.write("REG_SET_NS", rest >> 32)
         await self.write("REG_SET_FNS", rest & 0xFFFFFFFF)
@@ -79,7 +76,6 @@ class Core:
         await ClockCycles(self.dut.clk, step)
 
     async def counter(self, port: int, name: str) -> int:
-        """A port's counter."""
         return await self.read("REG_PORTS", port * REG["PORT_STRIDE"] + REG[name])
 
 

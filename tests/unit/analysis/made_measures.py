@@ -33,6 +33,13 @@ PerFlow = Callable[[Setting, str, int], float]
 """(setting, strategy, flows of all strategies but the first) -> throughput of a flow in bit/s."""
 
 
+def even(setting: Setting, strategy: str, second: int) -> float:
+    """Alone 40 (cubic) or 48 (bbr); against each other 20 and 60."""
+    if second == 1:
+        return (20 if strategy == "cubic" else 60) * 1e6
+    return (40 if strategy == "cubic" else 48) * 1e6
+
+
 def made(
     raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None = None,
     factors: Sequence[float] = (1.0,),

@@ -53,7 +53,6 @@ def scenario_with(old: str, new: str) -> Scenario:
 
 
 def plan_of(scenario: Scenario, testbed: Testbed, can: Capabilities | None = None) -> Plan:
-    """The plan of a scenario on a testbed."""
     return make_plan(scenario, testbed, can or dpdk_capabilities(testbed.dataplane))
 
 

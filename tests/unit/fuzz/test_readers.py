@@ -87,7 +87,6 @@ class Reader:
     Attributes:
         name: The file's name, whose suffix may matter.
         good: Contents that it reads.
-        read: Reads it.
     """
 
     name: str

@@ -3,7 +3,7 @@
 //! quinn-flow server ADDRESS:PORT CC KEY.pem CERTIFICATE.pem QLOG
 //! quinn-flow client ADDRESS:PORT CLIENT_ADDRESS:PORT CERTIFICATE.pem
 
-use std::{env, error::Error, fs::File, sync::Arc};
+use std::{env, error::Error, fs::File, io::LineWriter, sync::Arc};
 
 use quinn::{
     congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig},
@@ -67,7 +67,7 @@ fn server_config(cc: &str, key: &str, certificate: &str, qlog: &str) -> Outcome<
         _ => return Err(format!("{cc}: quinn has cubic, reno and bbr").into()),
     };
     let mut recorded = QlogConfig::default();
-    recorded.writer(Box::new(File::create(qlog)?));
+    recorded.writer(Box::new(LineWriter::new(File::create(qlog)?)));
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(factory)

@@ -59,7 +59,6 @@ def output_of(*command: str, folder: Path | None = None) -> str:
     """A command's standard output; raises UnavailableError with its words.
 
     Args:
-        command: The program and its arguments.
         folder: Where it runs; its own apt.conf is there, if it is apt.
     """
     own = {"APT_CONFIG": str(folder / "apt.conf")} if folder else {}
@@ -225,7 +224,6 @@ def from_apt(installed: str, include: Path, release: str) -> tuple[dict[str, str
 
     Args:
         installed: Name and version of the source of what is installed.
-        include: The folder with the installed headers.
         release: The installed DPDK's version.
 
     Raises:

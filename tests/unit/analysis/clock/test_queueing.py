@@ -80,7 +80,6 @@ def captured(
     """Write what taps before and behind would have seen of one trial.
 
     Args:
-        run: The run directory.
         places: Captures before and behind, of the run directory, with {trial} in them.
         late_ns: How late the tap behind is with the n-th postcard's packet.
         lost_behind: Packets that the capture behind lost.

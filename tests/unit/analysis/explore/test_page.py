@@ -6,6 +6,7 @@ All tests open their runs in the same tab: a tab of its own takes longer than wh
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -203,6 +204,10 @@ def test_down_to_single_packets_with_their_fields(screen: Screen, run: Path) -> 
     assert first == [str(expected[name][0]) for name in expected]
     screen.page.locator('[data-panel="packets"] .u-over').hover(position={"x": 300, "y": 60})
     screen.until(lambda: "TCP sequence" in screen.page.locator(".readout").inner_text())
+    # Of a datagram, which has no flags, nothing is said of TCP.
+    of_tcp = screen.script("columns[0].packetText(0)")
+    of_udp = screen.script("columns[0].packets.tcp_flags[0] = 0, columns[0].packetText(0)")
+    assert of_udp == re.sub(r", TCP sequence \d+, flags 0x\w+", "", of_tcp) != of_tcp
 
 
 def test_flows_on_and_off(screen: Screen, run: Path) -> None:

@@ -18,7 +18,6 @@ from tests.support.synthetic_run import write_table
 
 
 def state(strategy: str, **told: float) -> str:
-    """The state of one sample."""
     usual = {
         "ca_state": 0, "has_bbr": 0, "cwnd_pkts": 100, "ssthresh_pkts": 50, "bbr_pacing_gain": 1.0,
         "bbr_mode": np.nan,

@@ -26,8 +26,6 @@ VENDOR = ROOT / "analysis" / "explore" / "page" / "vendor"
 
 
 class Client:
-    """Asks a server."""
-
     def __init__(self, server: ExplorerServer) -> None:
         self.server = server
 

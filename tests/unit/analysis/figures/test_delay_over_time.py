@@ -1,7 +1,6 @@
 """RTT and queueing delay over time."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,20 +123,12 @@ def series(port: int, rtt_ms: list[float]) -> RttSeries:
     )
 
 
-def test_from_captures(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"cubic": [series(10_000, [50, 60])], "other": [series(10_001, [70])]}
-    monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path.stem)
-    monkeypatch.setattr(delay_over_time, "capture_rtt", found.__getitem__)
-    plot = delay_over_time.captures_plot([Path("cubic.pcap"), Path("other.pcap")], until_s=2.5)
+def test_from_captures() -> None:
+    flows = [("cubic", series(10_000, [50, 60])), ("other", series(10_001, [70]))]
+    plot = delay_over_time.captures_plot(flows, until_s=2.5)
     (panel,) = panels(plot)
     cubic = panel["cubic, port 10000"]
     assert points(cubic) == ([0, 1], [50, 60])
     assert cubic.look["color"] == colour_of("cubic", ())
     assert labels_of(plot) == ["cubic, port 10000", "other, port 10001"]
     assert (panel.x.low, panel.x.high) == (0, 2.5)
-
-
-def test_captures_without_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delay_over_time, "read_segments", lambda path: path)
-    monkeypatch.setattr(delay_over_time, "capture_rtt", lambda segments: [])
-    assert delay_over_time.captures_plot([Path("a.pcap")]) is None

@@ -19,7 +19,6 @@ from tests.support.crossing_trials import (
 
 @pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.long)])
 def draws(request: pytest.FixtureRequest) -> int:
-    """Draws of each setting."""
     return request.param
 
 

@@ -30,7 +30,6 @@ def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(repeated: Path) -> ShownPage:
-    """Its page."""
     return ShownPage(repeated / "report" / "index.html")
 
 

@@ -11,7 +11,7 @@ from nashbed.analysis.measures import measure_run
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
-from nashbed.analysis.results.frames import made_section
+from nashbed.analysis.results.frames import made_section, made_table
 from nashbed.analysis.results.summary import summarise
 from nashbed.controlplane.contract.trial import Disturbance
 from nashbed.controlplane.store.errors import RunError
@@ -119,6 +119,9 @@ def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
     plain = equilibria_answer(found).model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["fair_share_bps"] == 2.5e6
+    of_table = made_table(summarise(whole_run), "equilibria").filter(equilibrium="yes")
+    assert of_table["mix"].to_list() == [found.text(v.state) for v in found.equilibria]
+    assert of_table["gain_bps"].to_list() == [0.0] * len(found.equilibria)
 
 
 @pytest.mark.slow

@@ -6,16 +6,9 @@ import pytest
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.acceptance import AcceptanceResult, check_measures
 from nashbed.controlplane.contract.trial import Setting
-from tests.unit.analysis.made_measures import made
+from tests.unit.analysis.made_measures import even, made
 
 MBIT = 1e6
-
-
-def even(setting: Setting, strategy: str, second: int) -> float:
-    """Alone 40 (cubic) or 48 (bbr); against each other 20 and 60, more with the buffer."""
-    if second == 1:
-        return (20 if strategy == "cubic" else 60) * MBIT
-    return (40 if strategy == "cubic" else 48) * MBIT
 
 
 def judged(bound: dict[str, Any], per_flow: Any = even, **raw: Any) -> list[AcceptanceResult]:

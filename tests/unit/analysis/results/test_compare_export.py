@@ -7,12 +7,12 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.results import compare
 from nashbed.analysis.results.compare import (
     RunComparison,
     ShareComparison,
     Spread,
     compare_runs,
+    paired_runs,
     summarise_shares,
 )
 from nashbed.controlplane.cli.comparison_text import MOST_ROWS, comparison_text
@@ -43,9 +43,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return _repeated(folder / "one", 1.0), _repeated(folder / "half", 0.5)
 
 
+def compared(first: Path, second: Path, *settings: str, **named: str) -> RunComparison:
+    return compare_runs(measure_run(first), measure_run(second), *settings, **named)
+
+
 @pytest.mark.slow
 def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
-    found = compare_runs(*runs)
+    found = compared(*runs)
     assert {c.setting for c in found.comparisons} == {"b1bdp", "b2bdp"}
     rates = [c for c in found.comparisons if c.metric == "per_flow_throughput"]
     assert len(rates) == 4
@@ -58,7 +62,7 @@ def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
 
 
 def test_shares_side_by_side(runs: tuple[Path, Path]) -> None:
-    shares = compare_runs(*runs).shares
+    shares = compared(*runs).shares
     assert [(s.setting, s.mix) for s in shares] == [
         ("b1bdp", "2 cubic + 2 bbr"), ("b2bdp", "2 cubic + 2 bbr"),
     ]  # fmt: skip
@@ -67,6 +71,18 @@ def test_shares_side_by_side(runs: tuple[Path, Path]) -> None:
         assert each.second.mean == pytest.approx(each.first.mean, abs=1e-3)
         assert 0 < each.first.low <= each.first.mean <= each.first.high < 1
         assert each.first.n == 3
+
+
+def test_counterparts_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -> None:
+    """An even mix and the same with its names exchanged: what was BBR's share is CUBIC's."""
+    args = ["compare", str(runs[0]), str(runs[0]), "--as", "bbr=cubic"]
+    assert cli([*args, "--as", "cubic=bbr", "--json"]) == 0
+    for each in json.loads(capsys.readouterr().out)["shares"]:
+        assert each["first"]["mean"] + each["second"]["mean"] == pytest.approx(1)
+    assert cli([*args[:-1], "bbr"]) == 2
+    assert "--as: write FIRST=SECOND" in capsys.readouterr().err
+    assert cli([*args[:-1], "vegas=bbr"]) == 2
+    assert "no strategy 'vegas'; there are cubic, bbr" in capsys.readouterr().err
 
 
 def share(setting: str, mix: str, first: Spread, second: Spread) -> ShareComparison:
@@ -124,24 +140,22 @@ def test_a_long_table_shows_what_differs_most() -> None:
 
 
 def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
-    found = compare_runs(runs[0], runs[0], "b1bdp", "b2bdp")
+    found = compared(runs[0], runs[0], "b1bdp", "b2bdp")
     delay = next(c for c in found.comparisons if c.metric == "mean_queueing_delay")
     assert (delay.setting, delay.against) == ("b1bdp", "b2bdp")
     assert delay.difference > 0
     assert delay.differs
 
 
-def test_swept_settings_are_alike_by_flows_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swept_settings_are_alike_by_flows_and_length() -> None:
     def rate(setting: Setting, strategy: str, second: int) -> float:
         return 1e6
 
     swept = made({"sweep": {"flows": {"count": [2, 4]}, "duration": ["30s", "60s"]}}, rate)
     plain = made({"flows": [{"name": "main", "count": 4, "base_rtt": "40ms"}]}, rate)
-    runs = {Path("swept"): swept, Path("plain"): plain}
-    monkeypatch.setattr(compare, "measure_run", runs.__getitem__)
-    pairs = compare.paired_runs(Path("plain"), Path("swept"), None, None).settings
+    pairs = paired_runs(plain, swept, None, None).settings
     assert [(one.label, other.label) for one, other in pairs] == [("b2bdp", "d60s-count4-b2bdp")]
-    pairs = compare.paired_runs(Path("swept"), Path("swept"), None, None).settings
+    pairs = paired_runs(swept, swept, None, None).settings
     assert len(pairs) == 4
     assert all(one == other for one, other in pairs)
 
@@ -153,7 +167,7 @@ def test_without_repetitions_there_are_shares_alone(whole_run: Path, capsys: Cap
     assert "no mix has two valid trials in both" in text
     assert "trials: 2" in text
     assert "Welch" not in text
-    found = compare_runs(whole_run, whole_run)
+    found = compared(whole_run, whole_run)
     assert [s.mix for s in found.shares] == [
         "3 cubic + 1 bbr",
         "2 cubic + 2 bbr",
@@ -184,23 +198,23 @@ def test_one_scenario_on_testbeds_that_apply_it_differently(
     for path in (other / "trials").glob("b1bdp-*/trial.json"):
         applied = json.loads(path.read_text())["applied"]
         edit_json(path, applied={**applied, "rate_bps": 9_990_000})
-    found = compare_runs(runs[0], other)
+    found = compared(runs[0], other)
     assert [s.setting for s in found.shares] == ["b1bdp", "b2bdp"]
     assert found.unlike == ("b1bdp: 10 Mbit/s, 50 kB against 9.99 Mbit/s, 50 kB",)
     assert f"not applied alike: {found.unlike[0]}" in comparison_text(found, False)
-    assert compare_runs(*runs).unlike == ()
+    assert compared(*runs).unlike == ()
 
 
 def test_what_cannot_be_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(RunError, match="has no setting 'b9bdp'; there are b1bdp, b2bdp"):
-        compare_runs(*runs, "b9bdp")
+        compared(*runs, "b9bdp")
     with pytest.raises(RunError, match="say also which setting of the first run"):
-        compare_runs(*runs, against="b1bdp")
+        compared(*runs, against="b1bdp")
     other = {**SCENARIO, "bottleneck": {"rate": "5mbit", "buffer": "2bdp"}}
     writer = RunWriter(tmp_path / "other", {**other, "sweep": {"mixes": [2]}})
     writer.add(writer.settings()[0], (2,))
     with pytest.raises(RunError, match="no setting and mix in common"):
-        compare_runs(runs[0], writer.finish())
+        compared(runs[0], writer.finish())
 
 
 def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -> None:

@@ -1,16 +1,14 @@
 """Whether two runs measure the same: shares within a margin, verdicts, exit codes."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from nashbed.analysis.measures import RunMeasures
-from nashbed.analysis.results import compare
-from nashbed.analysis.results.equivalence import EquivalenceAnswer, equivalence_of_runs
+from nashbed.analysis.results.equivalence import equivalence_of_runs
 from nashbed.controlplane.cli.comparison_text import CELLS, drawn_interval, equivalence_text
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
@@ -20,7 +18,6 @@ from tests.unit.analysis.made_measures import made
 Capture = pytest.CaptureFixture[str]
 Shares = Mapping[tuple[str, int], Sequence[float]]
 """(label of a setting, BBR flows) -> BBR's share in each trial."""
-Answer = Callable[..., EquivalenceAnswer]
 RAW: dict[str, Any] = {
     "flows": [{"name": "main", "count": 4, "base_rtt": "40ms"}],
     "sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [1, 3]},
@@ -46,16 +43,6 @@ def _split(bbr: np.ndarray, share: float) -> np.ndarray:
     return np.where(bbr, share / bbr.sum(), (1 - share) / max(1, (~bbr).sum()))
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Answer:
-    def ask(first: RunMeasures, second: RunMeasures, margin: float, **settings: Any):
-        runs = {Path("one"): first, Path("two"): second}
-        monkeypatch.setattr(compare, "measure_run", runs.__getitem__)
-        return equivalence_of_runs(Path("one"), Path("two"), margin, **settings)
-
-    return ask
-
-
 def everywhere(values: Sequence[float]) -> dict[tuple[str, int], Sequence[float]]:
     return {(label, bbr): values for label in ("b1bdp", "b2bdp") for bbr in (1, 3)}
 
@@ -64,8 +51,10 @@ def moved(by: float) -> list[float]:
     return [value + by for value in QUIET]
 
 
-def test_runs_that_measure_the_same(asked: Answer) -> None:
-    found = asked(with_shares(everywhere(QUIET)), with_shares(everywhere(moved(0.002))), 0.02)
+def test_runs_that_measure_the_same() -> None:
+    found = equivalence_of_runs(
+        with_shares(everywhere(QUIET)), with_shares(everywhere(moved(0.002))), 0.02
+    )
     assert [(c.setting, c.mix, c.strategy) for c in found.cells] == [
         ("b1bdp", "3 cubic + 1 bbr", "bbr"), ("b1bdp", "1 cubic + 3 bbr", "bbr"),
         ("b2bdp", "3 cubic + 1 bbr", "bbr"), ("b2bdp", "1 cubic + 3 bbr", "bbr"),
@@ -78,9 +67,9 @@ def test_runs_that_measure_the_same(asked: Answer) -> None:
     assert "EQUIVALENT: 4 shares: 4 equivalent" in equivalence_text(found)
 
 
-def test_one_mix_that_differs_is_enough(asked: Answer) -> None:
+def test_one_mix_that_differs_is_enough() -> None:
     shares = {**everywhere(QUIET), ("b2bdp", 3): moved(0.05), ("b1bdp", 1): moved(0.02)}
-    found = asked(with_shares(everywhere(QUIET)), with_shares(shares), 0.02)
+    found = equivalence_of_runs(with_shares(everywhere(QUIET)), with_shares(shares), 0.02)
     verdicts = {(cell.setting, cell.mix): cell.verdict for cell in found.cells}
     # Three points beyond the margin are different; at the margin itself no number of trials tells.
     assert verdicts == {
@@ -94,36 +83,38 @@ def test_one_mix_that_differs_is_enough(asked: Answer) -> None:
     assert "\nDIFFERENT: 4 shares: 1 too few to tell, 2 equivalent, 1 different" in text
 
 
-def test_what_is_missing_is_not_equivalent(asked: Answer) -> None:
+def test_what_is_missing_is_not_equivalent() -> None:
     """A run that was cut short must not pass."""
     whole, part = everywhere(QUIET), everywhere(QUIET)
     del part["b2bdp", 1]
-    found = asked(with_shares(whole), with_shares(part), 0.02)
+    found = equivalence_of_runs(with_shares(whole), with_shares(part), 0.02)
     assert found.missing == ("b2bdp: 3 cubic + 1 bbr",)
     assert not found.equivalent
     assert "NOT SHOWN EQUIVALENT: 3 shares: 3 equivalent, 1 not tested" in equivalence_text(found)
     assert f"no valid trial in both: {found.missing[0]}" in equivalence_text(found)
-    assert asked(with_shares(part), with_shares(whole), 0.02).missing == found.missing
+    assert equivalence_of_runs(with_shares(part), with_shares(whole), 0.02).missing == found.missing
     # Nor is a setting that the other run does not have.
     raw = {**RAW, "sweep": {**RAW["sweep"], "buffer": ["1bdp"]}}
     smaller = {key: values for key, values in whole.items() if key[0] == "b1bdp"}
-    found = asked(with_shares(smaller, raw), with_shares(whole), 0.02)
+    found = equivalence_of_runs(with_shares(smaller, raw), with_shares(whole), 0.02)
     assert found.missing == ("b2bdp: 3 cubic + 1 bbr", "b2bdp: 1 cubic + 3 bbr")
     # Unless one setting is all that was asked for.
-    assert asked(with_shares(whole), with_shares(part), 0.02, setting="b1bdp").equivalent
+    assert equivalence_of_runs(
+        with_shares(whole), with_shares(part), 0.02, setting="b1bdp"
+    ).equivalent
 
 
-def test_a_mix_without_repetitions_is_not_told(asked: Answer) -> None:
+def test_a_mix_without_repetitions_is_not_told() -> None:
     shares = {**everywhere(QUIET), ("b1bdp", 1): (0.5,)}
-    found = asked(with_shares(everywhere(QUIET)), with_shares(shares), 0.02)
+    found = equivalence_of_runs(with_shares(everywhere(QUIET)), with_shares(shares), 0.02)
     assert (found.cells[0].verdict, found.cells[0].second.n) == ("too few to tell", 1)
     assert not found.equivalent
     alone = everywhere((0.5,))
     with pytest.raises(RunError, match="no mix of several strategies has two valid trials in both"):
-        asked(with_shares(alone), with_shares(alone), 0.02)
+        equivalence_of_runs(with_shares(alone), with_shares(alone), 0.02)
 
 
-def test_of_three_ccas_every_share_is_tested(asked: Answer) -> None:
+def test_of_three_ccas_every_share_is_tested() -> None:
     raw = {
         "strategies": ["cubic", "bbr", "reno"],
         "flows": [{"name": "main", "count": 4, "base_rtt": "40ms"}],
@@ -131,8 +122,51 @@ def test_of_three_ccas_every_share_is_tested(asked: Answer) -> None:
     }
     shares = {("b1bdp", 1): QUIET, ("b2bdp", 1): QUIET}
     run = with_shares(shares, raw)
-    found = asked(run, run, 0.02)
+    found = equivalence_of_runs(run, run, 0.02)
     assert [cell.strategy for cell in found.cells] == ["cubic", "bbr", "reno"] * 2
+
+
+def pairs_of(rates: Mapping[str, float]) -> RunMeasures:
+    """Every pair of strategies, one flow each, which share the link as these rates do."""
+    mixes = {"pairs": "all", "second": [1]}
+    raw = {"strategies": list(rates), "sweep": {"buffer": ["2bdp"], "mixes": mixes}}
+    run = made(raw, lambda _setting, name, _flows: rates[name], factors=[1.0] * len(QUIET))
+    trials = [
+        replace(trial, per_flow={"throughput_share": np.array([1 - share, share])})
+        for trial in run.trials
+        for noise in [QUIET[trial.trial.record.repetition] - 0.5]
+        for share in [trial.per_flow["throughput_share"][1] + noise]
+    ]
+    return replace(run, trials=tuple(trials))
+
+
+def test_a_strategy_against_its_counterpart() -> None:
+    """Also in one run, in which others have mixes of their own, which say nothing here."""
+    run = pairs_of({"cubic": 1.0, "bbr": 1.0, "reno": 4.0, "vegas": 1.0})
+    found = equivalence_of_runs(run, run, 0.02, counterparts={"bbr": "reno"})
+    assert [(cell.strategy, cell.mix) for cell in found.cells] == [
+        ("bbr", "1 cubic + 1 bbr | 1 cubic + 1 reno"),
+        ("vegas", "1 bbr + 1 vegas | 1 reno + 1 vegas"),
+    ]
+    assert [cell.difference for cell in found.cells] == pytest.approx([0.3, -0.3])
+    assert {cell.verdict for cell in found.cells} == {"different"}
+    found = equivalence_of_runs(run, run, 0.02, counterparts={"bbr": "vegas"})
+    # Neither mixes without either nor the one with both are missing.
+    assert (found.equivalent, found.missing) == (True, ())
+
+
+def test_counterparts_of_two_runs_in_another_order() -> None:
+    first = pairs_of({"cubic": 1.0, "bbr": 1.5})
+    second = pairs_of({"reno": 1.5, "cubic": 1.0})
+    (cell,) = equivalence_of_runs(first, second, 0.02, counterparts={"bbr": "reno"}).cells
+    assert (cell.difference, cell.verdict) == (pytest.approx(0, abs=0.01), "equivalent")
+
+
+def test_a_counterpart_that_a_run_does_not_have() -> None:
+    run = pairs_of({"cubic": 1.0, "bbr": 1.5})
+    for pair in ({"bbr": "reno"}, {"reno": "bbr"}):
+        with pytest.raises(RunError, match="no strategy 'reno'; there are cubic, bbr"):
+            equivalence_of_runs(run, run, 0.02, counterparts=pair)
 
 
 def test_an_interval_as_it_is_drawn() -> None:

@@ -13,19 +13,11 @@ from nashbed.analysis.results.published import (
     changed_rows,
     read_published_table,
 )
-from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
-from tests.unit.analysis.made_measures import made
+from tests.unit.analysis.made_measures import even, made
 
 MBIT = 1e6
 FOLDER = Path(__file__).resolve().parents[4] / "configs" / "scenarios" / "blind"
-
-
-def even(setting: Setting, strategy: str, second: int) -> float:
-    """Alone 40 (cubic) or 48 (bbr); against each other 20 and 60."""
-    if second == 1:
-        return (20 if strategy == "cubic" else 60) * MBIT
-    return (40 if strategy == "cubic" else 48) * MBIT
 
 
 def table(*reference: dict[str, Any]) -> pl.DataFrame:

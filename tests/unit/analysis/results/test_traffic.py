@@ -145,7 +145,6 @@ def test_tables_and_page(
 
 
 def bound(run: Path, **what: Any) -> AcceptanceResult:
-    """The verdict on one bound."""
     measures = measure_run(run)
     scenario = Scenario.model_validate({**SCENARIO, **WITH_CHANGE, "acceptance": [what]})
     with_bound = replace(measures, run=replace(measures.run, scenario=scenario))

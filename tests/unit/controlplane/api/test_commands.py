@@ -1,10 +1,10 @@
 """What commands do, from Python: with objects as well as files, and quiet unless asked."""
 
 from pathlib import Path
+from typing import Any
 
 import nashbed as nb
 import pytest
-from nashbed.cc import TEMPLATE
 from tests.unit.controlplane.api.test_files import MINE
 
 Capture = pytest.CaptureFixture[str]
@@ -32,14 +32,15 @@ def test_a_plan_says_what_follows(tmp_path: Path, capsys: Capture) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_congestion_control_is_written_where_it_is_wanted(tmp_path: Path) -> None:
-    made = nb.cc.new("mycc", tmp_path)
-    assert made == tmp_path / "mycc.c"
-    assert made.read_text() == TEMPLATE.read_text()
+@pytest.mark.parametrize("kind", [nb.cc, nb.aqm])
+def test_a_file_of_ones_own_is_written_where_it_is_wanted(kind: Any, tmp_path: Path) -> None:
+    made = kind.new("mine", tmp_path)
+    assert made == tmp_path / "mine.c"
+    assert made.read_text() == kind.TEMPLATE.read_text()
     with pytest.raises(nb.ConfigError, match="exists already"):
-        nb.cc.new("mycc.c", tmp_path)
+        kind.new("mine.c", tmp_path)
     with pytest.raises(nb.ConfigError, match="cannot be written"):
-        nb.cc.new("mycc", tmp_path / "none")
+        kind.new("mine", tmp_path / "none")
 
 
 def test_models_are_asked_together_and_held_against_a_run(whole_run: Path) -> None:
@@ -58,22 +59,3 @@ def test_testbeds_say_what_they_are_asked_wrongly(tmp_path: Path) -> None:
         nb.testbeds.calibrate("embedded", rates=["fast"])
     with pytest.raises(nb.ConfigError, match="17 base RTTs: a lane has at most 16"):
         nb.testbeds.calibrate("embedded", base_rtts=["1ms"] * 17)
-
-
-def test_the_log_is_shown_as_long_as_asked(capsys: Capture) -> None:
-    with (
-        pytest.raises(nb.ConfigError, match="'loud' is no level; write debug"),
-        nb.shown_log("loud"),
-    ):
-        pass
-
-
-def test_a_queue_discipline_is_written_and_listed(tmp_path: Path) -> None:
-    made = nb.aqm.new("mine", tmp_path)
-    assert made.read_text() == nb.aqm.TEMPLATE.read_text()
-    with pytest.raises(nb.ConfigError, match="exists already"):
-        nb.aqm.new("mine.c", tmp_path)
-    with pytest.raises(nb.ConfigError, match="cannot be written"):
-        nb.aqm.new("mine", tmp_path / "none")
-    (codel,) = (each for each in nb.aqm.shipped() if each.name == "codel")
-    assert codel.parameters["target"] == "5ms"

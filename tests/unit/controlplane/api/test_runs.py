@@ -32,7 +32,6 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(run_dir: Path) -> Run:
-    """Its results, with the report."""
     measured: list[Path] = []
     measure = summaries.measure_run
 

@@ -50,7 +50,6 @@ class Machine:
     Args:
         ceiling: The number.
         chance: Of a failure below the ceiling, by seed.
-        seed: The seed.
     """
 
     def __init__(self, ceiling: int, chance: float = 0.0, seed: int = 0) -> None:

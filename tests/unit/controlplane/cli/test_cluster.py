@@ -54,14 +54,6 @@ def cluster(address: str, tls: ClusterTls | None = None) -> Cluster:
     return Cluster.model_validate({"name": "c", "scheduler": address, "tls": tls})
 
 
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
 def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path) -> None:
     tls = make_certificates(tmp_path / "lab")
     folder = tmp_path / "scratch"
@@ -79,7 +71,7 @@ def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path) -> None:
                 pids = list(client.run(os.getpid).values())
             code, rest = worker.stop()
         assert (code, rest) == (0, "")
-        assert all(is_gone(pid) for pid in pids)
+        assert not any(map(psutil.pid_exists, pids))
         assert list(folder.iterdir()) == []
         assert manager.stop(signal.SIGINT) == (0, "")
 

@@ -42,9 +42,6 @@ class Bed:
     """A cluster of workers with fakes, and what they did.
 
     Attributes:
-        cluster: Dask's.
-        client: Of it.
-        said: The lines that the user was told.
         sessions: Those that workers have made.
         workplaces: Those that workers have made, in this order.
         make_session: Makes one; tests put another in its place.

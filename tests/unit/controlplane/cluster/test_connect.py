@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import distributed  # noqa: F401 - sets its loggers up
+import psutil
 import pytest
 from nashbed.controlplane.cluster.connect import connected
 from nashbed.controlplane.cluster.credentials import kept
@@ -26,14 +27,6 @@ def scheduler(address: str, tls: ClusterTls | None = None) -> Cluster:
     return Cluster.model_validate({"name": "c", "scheduler": address, "tls": tls})
 
 
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
 def test_workers_of_this_machine_and_their_end(capfd: pytest.CaptureFixture[str]) -> None:
     level = logging.getLogger("distributed").level
     with connected(local(2)) as client:
@@ -44,7 +37,7 @@ def test_workers_of_this_machine_and_their_end(capfd: pytest.CaptureFixture[str]
         assert len({os.getpid(), *pids.values()}) == 3
         folders = {Path(worker["local_directory"]) for worker in workers.values()}
         assert all(folder.is_dir() for folder in folders)
-    assert all(is_gone(pid) for pid in pids.values())
+    assert not any(map(psutil.pid_exists, pids.values()))
     assert not any(folder.exists() for folder in folders)
     assert logging.getLogger("distributed").level == level
     assert capfd.readouterr() == ("", "")
@@ -54,7 +47,7 @@ def test_they_end_when_the_command_fails() -> None:
     with pytest.raises(KeyboardInterrupt), connected(local()) as client:
         pids = client.run(os.getpid)
         raise KeyboardInterrupt
-    assert all(is_gone(pid) for pid in pids.values())
+    assert not any(map(psutil.pid_exists, pids.values()))
 
 
 def test_workers_leave_ctrl_c_to_the_command() -> None:

@@ -177,12 +177,7 @@ PATIENCE_S = 30.0
 
 
 class Mortal:
-    """A client with a run, which can die.
-
-    Args:
-        bed: The cluster.
-        bundle: The run.
-    """
+    """A client with a run, which can die."""
 
     def __init__(self, bed: Bed, bundle: RunBundle) -> None:
         connect: Any = distributed.Client

@@ -25,8 +25,6 @@ OWN = TESTBED.replace("name: fake", "name: own")
 
 
 class FakeMachine:
-    """A machine that remembers who had it."""
-
     def __init__(self) -> None:
         self.session = FakeSession()
         self.told: list[str] = []

@@ -15,7 +15,6 @@ from tests.unit.controlplane.conftest import SCENARIO
 
 
 def written(text: str) -> Discipline:
-    """A discipline as a scenario has it."""
     yaml = SCENARIO.replace("2bdp", f"2bdp, discipline: {text}")
     return parse_scenario(yaml, "s.yaml").model.bottleneck.discipline
 

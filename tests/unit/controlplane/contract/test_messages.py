@@ -80,7 +80,6 @@ def without(message: Any, path: PATHS) -> Any:
 
 
 def refused(model: type[Message], content: Any, failure: type[NashbedError] = TargetError) -> str:
-    """The line that a message is refused with."""
     with pytest.raises(failure) as caught:
         read_message(model, content, "program: message", failure)
     line = caught.value.message

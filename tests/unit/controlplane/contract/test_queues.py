@@ -42,7 +42,6 @@ def several(queues: str) -> Queues:
 
 
 def written(text: str) -> Memory:
-    """A policy as a scenario has it."""
     found = scenario(f"{TWO}, shared_buffer: {text}").bottleneck.shared_buffer
     assert found is not None
     return found

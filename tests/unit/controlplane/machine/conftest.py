@@ -40,7 +40,6 @@ def make_session(
 
 @pytest.fixture
 def session(make_session: Callable[..., GuestSession]) -> GuestSession:
-    """A session with a running guest."""
     made = make_session()
     guests.boot(made)
     return made

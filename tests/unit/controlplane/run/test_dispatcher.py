@@ -73,11 +73,7 @@ class OnLanes:
     """Jobs on fake lanes.
 
     Args:
-        work: Where the jobs come from.
-        lanes: How many there are.
         room: What they share.
-        execute: Runs a job.
-        keep: Called with failures.
         memory: What guests may take.
     """
 

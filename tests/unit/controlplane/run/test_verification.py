@@ -205,7 +205,7 @@ def test_the_choice() -> None:
 def on_fakes(monkeypatch: Monkey) -> None:
     """The command runs the fakes, and asks nothing of this machine."""
     monkeypatch.setattr("nashbed.running.check_host", lambda *args: None)
-    on_fakes = partialmethod(Verification.progress, place=ON_FAKES)
+    on_fakes = partialmethod(Verification.progress, executor=ON_FAKES)
     monkeypatch.setattr(Verification, "progress", on_fakes)
 
 

@@ -14,7 +14,6 @@ from tests.unit.controlplane.conftest import MakeRun
 
 @pytest.fixture
 def record(tmp_path: Path) -> TrialRecord:
-    """The record of any trial."""
     run = write_run(tmp_path / "synthetic", duration="2s")
     (path, *_) = sorted(run.glob("trials/*/trial.json"))
     return TrialRecord.model_validate_json(path.read_text())

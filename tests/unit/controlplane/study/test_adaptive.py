@@ -17,7 +17,6 @@ from tests.unit.controlplane.conftest import plan_of
 
 
 def niceness() -> int:
-    """The niceness of this thread."""
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 

@@ -67,7 +67,6 @@ class Line:
             self.sent.dequeue_ns = now_ns + self.sent.size * NS_PER_BYTE
 
     def take(self, packet: Packet) -> None:
-        """A packet comes."""
         self.run(packet.enqueue_ns)
         packet.queue_bytes = self.inside(sent=True)
         packet.own_queue_bytes = self.inside(packet.queue, sent=self.counts_sent)

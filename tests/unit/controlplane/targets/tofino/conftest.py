@@ -18,7 +18,6 @@ def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
 
 @pytest.fixture
 def client(server: FakeBfRt) -> Iterator[BfRtClient]:
-    """An open client of it."""
     made = BfRtClient(server.address, 0, server.p4_name, timeout_s=60.0)
     made.open()
     yield made
