@@ -81,26 +81,18 @@ class UncertainFrom(ContractModel):
     models: float
 
 
-class _AskedModels(ContractModel):
-    """The models of a map, which come first in its JSON.
-
-    Attributes:
-        model: Whose equilibrium it shows.
-        other_model: The one that it is held against; null: none.
-    """
-
-    model: ModelAbout
-    other_model: ModelAbout | None
-
-
-class AskedFor(PlaneAnswer, _AskedModels):
+class AskedFor(PlaneAnswer):
     """What was asked and what came of it.
 
     Attributes:
+        model: Whose equilibrium the map shows.
+        other_model: The one that it is held against; null: none.
         questions: Questions that the model was asked for all of them.
         refused: Points at which it refused.
     """
 
+    model: ModelAbout
+    other_model: ModelAbout | None
     points: int
     questions: int
     refused: int
@@ -120,13 +112,7 @@ class MapDocument(AskedFor, JsonAnswer):
     made: JsonObject
 
 
-class _Made(JsonAnswer):
-    """The beginning of what `nashbed atlas` answers."""
-
-    ok: bool = True
-
-
-class AtlasAnswer(AskedFor, _Made):
+class AtlasAnswer(AskedFor, JsonAnswer):
     """What `nashbed atlas --json` answers.
 
     Attributes:
@@ -135,6 +121,7 @@ class AtlasAnswer(AskedFor, _Made):
         files: What was written.
     """
 
+    ok: bool = True
     settings: int
     seconds: float
     files: tuple[str, ...]

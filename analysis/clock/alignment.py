@@ -43,8 +43,8 @@ class ClockOffset(ContractModel):
     span_s: float
 
 
-class _TwoClocks(ContractModel):
-    """The clocks of an alignment, which come first in its JSON.
+class Alignment(ClockOffset):
+    """Two clocks, and how the one stands to the other.
 
     Attributes:
         reference: The clock taken as true.
@@ -53,10 +53,6 @@ class _TwoClocks(ContractModel):
 
     reference: TimeBase
     other: TimeBase
-
-
-class Alignment(ClockOffset, _TwoClocks):
-    """Two clocks, and how the one stands to the other."""
 
     def to_reference(self, times: Instants) -> Instants:
         """Times of the other clock as the reference would show them.

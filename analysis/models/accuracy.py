@@ -195,20 +195,15 @@ def _accuracy(model: str, held: Sequence[_AnsweredMix]) -> Accuracy:
     )
 
 
-class _HowFarOff(ContractModel):
-    """The beginning of a predicted equilibrium's JSON.
+class PredictedEquilibrium(CrossingAnswer):
+    """Where a model expects BBR's lead to end, and how far that is from a measured equilibrium.
 
     Attributes:
         off_cubic: CUBIC flows between its equilibrium and the nearest measured one; null: it has
             none.
     """
 
-    model: str
     off_cubic: float | None
-
-
-class PredictedEquilibrium(CrossingAnswer, _HowFarOff):
-    """Where a model expects BBR's lead to end, and how far that is from a measured equilibrium."""
 
 
 class GameAccuracy(ContractModel):
@@ -313,7 +308,7 @@ def accuracy_of_games(
 def _predicted(model: Model, game: MeasuredGame) -> PredictedEquilibrium:
     crossing = crossing_of(model, game.question, game.flows)
     off = None if crossing.first is None else game.off(crossing.first)
-    return PredictedEquilibrium(model=model.name, off_cubic=off, **vars(crossing.answer()))
+    return PredictedEquilibrium(**vars(crossing.answer(model.name)), off_cubic=off)
 
 
 def equilibrium_errors(games: Sequence[GameAccuracy]) -> list[EquilibriumAccuracy]:

@@ -103,16 +103,6 @@ class MixAnswer(ContractModel):
     predictions: tuple[PredictionAnswer, ...]
 
 
-class _ModelName(ContractModel):
-    """The beginning of a model's crossing."""
-
-    model: str
-
-
-class ModelCrossing(CrossingAnswer, _ModelName):
-    """Where a model expects the second CCA's lead to end."""
-
-
 class PredictionsAnswer(JsonAnswer):
     """What models say of a game.
 
@@ -129,12 +119,12 @@ class PredictionsAnswer(JsonAnswer):
     question: QuestionAnswer
     models: tuple[ModelAbout, ...]
     mixes: tuple[MixAnswer, ...]
-    crossings: tuple[ModelCrossing, ...]
+    crossings: tuple[CrossingAnswer, ...]
     equilibrium: Band | None
 
 
-class _Against(JsonAnswer):
-    """The beginning of the errors' JSON.
+class ErrorsAnswer(ModelErrors, JsonAnswer):
+    """How far models are from measured mixes, and from where these settle.
 
     Attributes:
         against: Where the measured mixes are from.
@@ -145,10 +135,6 @@ class _Against(JsonAnswer):
     mixes: int
     left_out: dict[str, int]
     models: tuple[ModelAbout, ...]
-
-
-class ErrorsAnswer(ModelErrors, _Against):
-    """How far models are from measured mixes, and from where these settle."""
 
 
 def chosen_models(
@@ -209,7 +195,9 @@ def predictions(
         question=_question(game, k),
         models=tuple(model.about for model in models),
         mixes=tuple(mixes),
-        crossings=tuple(_crossing(model, game) for model in models),
+        crossings=tuple(
+            crossing_of(model, game.with_second, game.flows).answer(model.name) for model in models
+        ),
         equilibrium=equilibrium_band(game) if game.second.cca == BBR else None,
     )
 
@@ -249,11 +237,6 @@ def _prediction(prediction: Prediction) -> PredictionAnswer:
         reasons=(*prediction.refusals, *prediction.flags),
         inner={name: value for name, value in prediction.inner.items() if math.isfinite(value)},
     )
-
-
-def _crossing(model: Model, game: Competition) -> ModelCrossing:
-    crossing = crossing_of(model, game.with_second, game.flows)
-    return ModelCrossing(model=model.name, **vars(crossing.answer()))
 
 
 def errors_against(

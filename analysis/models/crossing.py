@@ -32,7 +32,7 @@ ShowAsked = Callable[[str, int, int], None]
 
 
 class CrossingAnswer(ContractModel):
-    """A predicted crossing in JSON, in numbers of flows.
+    """Where a model expects the second CCA's lead to end, in JSON, in numbers of flows.
 
     Attributes:
         bbr: Those of the second CCA, whatever its name; null if refused.
@@ -42,6 +42,7 @@ class CrossingAnswer(ContractModel):
         reasons: Why there is no number, or the model's reservations.
     """
 
+    model: str
     flows: int
     bbr: Number | None
     cubic: Number | None
@@ -84,10 +85,11 @@ class PredictedCrossing:
         """Part of the flows that runs the second CCA, 0 to 1; None if refused."""
         return None if self.second is None else self.second / self.flows
 
-    def answer(self) -> CrossingAnswer:
-        """This crossing in JSON."""
+    def answer(self, model: str) -> CrossingAnswer:
+        """This crossing in JSON, as a model's of a name."""
         within = None if self.low is None or self.high is None else (self.low, self.high)
         return CrossingAnswer(
+            model=model,
             flows=self.flows,
             bbr=self.second,
             cubic=self.first,

@@ -17,15 +17,11 @@ from .context import Findings
 NS_PER_S = 1e9
 
 
-class _TwoNames(ContractModel):
-    """The clocks of an alignment, which come first in its JSON."""
+class NamedAlignment(ClockOffset):
+    """Two clocks by their names, and how the one stands to the other."""
 
     reference: str
     other: str
-
-
-class NamedAlignment(ClockOffset, _TwoNames):
-    """Two clocks, and how the one stands to the other."""
 
 
 class TapAnswer(ContractModel):

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from .model import ContractModel, html_table
 from .target import Applied
@@ -22,6 +24,7 @@ class PlannedTrial(ContractModel):
         mix: Flows of each strategy in each group.
         repetition: Which repetition.
         expected: What the target would really do; None: that was not looked at.
+        program_flows: Flows that are programs', beside the mix, too; they take most computing.
     """
 
     key: str
@@ -29,6 +32,7 @@ class PlannedTrial(ContractModel):
     mix: Mix
     repetition: int
     expected: Applied | None = None
+    program_flows: Annotated[int, Field(exclude_if=lambda told: told == 0)] = 0
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""

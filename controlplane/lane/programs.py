@@ -252,8 +252,9 @@ class Programs:
 
         def failure() -> Exception:
             if elsewhere:
-                there = f"listens on {elsewhere[0]}:{pair.port}, and not on {address}"
-                return pair.failed(process, there)
+                where = f"{elsewhere[0]}:{pair.port}"
+                where += " for IPv6 alone" if where.startswith("[") else ""
+                return pair.failed(process, f"listens on {where}, and not on {address}")
             return pair.failed(process, f"has not opened {transport} port {pair.port}")
 
         poll(bound, READY_TIMEOUT_S, failure, clock=self._session.clock)

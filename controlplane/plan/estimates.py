@@ -45,8 +45,13 @@ PACKET_S = 4e-6
 """Computing time of each packet through the bottleneck, with its ACK and its postcard."""
 FLOW_S = 2.2e-4
 """Computing time of each flow in each virtual second: its timers, and sampling its state."""
-TrialTime = Callable[[Setting], float]
-"""Wall-clock seconds of a trial at a setting."""
+# As measured with four flows at 20 Mbit/s on a busy machine; aioquic and others may take more.
+PROGRAM_PACKET_S = 3e-4
+"""And of each of a program's, mostly system calls: ngtcp2 2.6e-4, quinn 3e-4."""
+PROGRAM_S = 2.0
+"""Starting a flow's server and client, and reading its qlog: ngtcp2 1.1, quinn 2, iperf3 3.6."""
+TrialTime = Callable[[PlannedTrial], float]
+"""Wall-clock seconds of a trial."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +139,12 @@ def trial_time(virtual_time: bool, trial_ns: int, flows: int) -> TrialTime:
         flows: Of each whose setting says none.
     """
 
-    def takes(setting: Setting) -> float:
+    def takes(trial: PlannedTrial) -> float:
+        setting = trial.setting
         own_ns = setting.duration_ns or trial_ns
         if virtual_time:
             own_flows = sum(setting.flow_counts or ()) or flows
-            return virtual_seconds(own_ns, setting.rate_bps, own_flows)
+            return virtual_seconds(own_ns, setting.rate_bps, own_flows, trial.program_flows)
         return real_seconds(own_ns)
 
     return takes
@@ -154,21 +160,23 @@ def real_seconds(trial_ns: int) -> float:
     return Duration(trial_ns).seconds + REAL_OVERHEAD_S
 
 
-def virtual_seconds(trial_ns: int, rate_bps: int, flows: int) -> float:
+def virtual_seconds(trial_ns: int, rate_bps: int, flows: int, of_programs: int = 0) -> float:
     """Wall-clock seconds of a trial in virtual time, on one core.
 
     Args:
         rate_bps: Rate of its bottleneck, which is taken to be busy.
+        of_programs: So many of the flows are of programs, and have their share of the packets.
     """
     packets = rate_bps / (8 * PACKET_BYTES)
-    a_second = IDLE_S + packets * PACKET_S + flows * FLOW_S
-    return BOOT_S + Duration(trial_ns).seconds * a_second
+    a_packet = PACKET_S + PROGRAM_PACKET_S * of_programs / max(flows, 1)
+    a_second = IDLE_S + packets * a_packet + flows * FLOW_S
+    return BOOT_S + of_programs * PROGRAM_S + Duration(trial_ns).seconds * a_second
 
 
 def speed_ups(plan: Plan) -> tuple[float, float]:
     """How many times faster than the clock a trial is computed: the slowest and the fastest."""
     takes = planned_time(plan)
-    ratios = [plan.seconds_of(each.setting) / takes(each.setting) for each in plan.trials]
+    ratios = [plan.seconds_of(each.setting) / takes(each) for each in plan.trials]
     return min(ratios), max(ratios)
 
 
@@ -188,7 +196,7 @@ def estimate_seconds(
         while running and (len(running) >= lanes or not free.covers(demand)):
             now, _, released = heapq.heappop(running)
             free += released
-        heapq.heappush(running, (now + takes(trial.setting), number, demand))
+        heapq.heappush(running, (now + takes(trial), number, demand))
         free -= demand
     return max((end for end, _, _ in running), default=0.0)
 
@@ -199,7 +207,7 @@ def mean_seconds(trials: Sequence[PlannedTrial], takes: TrialTime) -> float:
     Args:
         trials: At least one.
     """
-    return sum(takes(trial.setting) for trial in trials) / len(trials)
+    return sum(takes(trial) for trial in trials) / len(trials)
 
 
 def most_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resources) -> int:

@@ -161,7 +161,15 @@ def _trial(
         mix=mix,
         repetition=repetition,
         expected=expected,
+        program_flows=_program_flows(scenario, mix),
     )
+
+
+def _program_flows(scenario: Scenario, mix: Mix) -> int:
+    """Flows that are programs', of the mix and beside it."""
+    programs = scenario.programs
+    mixed = sum(n for group in mix for name, n in group.counts.items() if name in programs)
+    return mixed + sum(g.count for g in scenario.flows if not g.mixed and g.runs in programs)
 
 
 def _check_rate(scenario: Scenario, testbed: Testbed, setting: Setting, highest: Rate) -> None:

@@ -151,7 +151,7 @@ class TimeLeft:
     def seconds(self, snapshot: Snapshot) -> float:
         """What is left of the run, in seconds."""
         now, takes = time.monotonic(), self._takes
-        left = (takes(r.job.trial.setting) - (now - r.since) for r in snapshot.running)
+        left = (takes(r.job.trial) - (now - r.since) for r in snapshot.running)
         current = max(left, default=0.0)
         lanes = max(1, self._plan.lanes)
         waiting = snapshot.waiting
@@ -165,7 +165,7 @@ class TimeLeft:
     def measures_s(self, running: Running) -> float:
         """Seconds in which a trial's packets flow: by the clock, or as computed."""
         if self._plan.virtual_time:
-            return self._takes(running.job.trial.setting)
+            return self._takes(running.job.trial)
         return self._plan.seconds_of(running.job.trial.setting)
 
 

@@ -40,7 +40,7 @@ sweep: {{mixes: [1]}}
 FAILURES = [
     ("never-ready", "fine", "tiny server of flow 1 has not opened udp port 10001"),
     ("elsewhere", "fine", "listens on 127.0.0.1:10001, and not on 10.65.0.1"),
-    ("ipv6-alone", "fine", "listens on [::]:10001, and not on 10.65.0.1"),
+    ("ipv6-alone", "fine", "listens on [::]:10001 for IPv6 alone, and not on 10.65.0.1"),
     ("fine", "ends", "tiny client of flow 1 ended early (exit code 0)"),
     ("fine", "crashes", "ended early (killed by SIGABRT): something broke"),
     ("fine", "raises", "ended early (exit code 1): ValueError: something broke"),

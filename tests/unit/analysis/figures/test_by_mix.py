@@ -60,15 +60,15 @@ def test_a_line_for_each_strategy_where_it_has_flows_and_the_fair_share() -> Non
     cubic, bbr = (panel[f"{s} (n = 1 trial per mix)"] for s in ("cubic", "bbr"))
     assert points(cubic) == ([0, 1, 2, 3], [20, 20, 20, 20])
     assert points(bbr) == ([1, 2, 3, 4], pytest.approx([23, 21, 19, 17]))
-    looks = [(each.look["color"], each.look["marker"]) for each in (cubic, bbr)]
-    assert looks == [(colour_of("cubic", ()), "o"), (colour_of("bbr", ()), "s")]
+    assert [each.look["color"] for each in (cubic, bbr)] == [
+        colour_of(s, ()) for s in ("cubic", "bbr")
+    ]
     assert bbr.half is None
     # With one trial the band spans the slowest and the fastest flow: here they are alike.
     for band, line in zip(panel.of(Band)[:2], (cubic, bbr), strict=True):
         assert list(band.low) == list(band.high) == line.y
     assert panel["fair share, as goodput"].at == pytest.approx(25 * 1448 / 1514)
-    assert (panel.x.title, panel.y.title) == ("flows running bbr, of 4", "Mbit/s per flow")
-    assert (panel.x.low, panel.x.high, panel.y.low) == (-0.5, 4.5, 0)
+    assert panel.x.title == "flows running bbr, of 4"
 
 
 def test_the_equilibrium_is_marked() -> None:
@@ -92,7 +92,6 @@ def test_published_values_as_open_markers() -> None:
     (panel,) = panels(throughput({"reference": [series]}))
     line = panel["Paper, bbr"]
     assert points(line) == ([1, 4], [30, 18])
-    assert line.look["markerfacecolor"] == "white"
     assert line.look["color"] == colour_of("bbr", ())
 
 
@@ -138,17 +137,12 @@ def delay(raw: dict[str, Any], totals: dict[str, float]) -> Seen:
 
 def test_mean_median_and_percentile_in_ms() -> None:
     panel = delay({}, TOTALS)
-    for label, ms, style in (
-        ("mean over packets (n = 1 trial per mix)", 30, "-"),
-        ("median (n = 1 trial per mix)", 25, "--"),
-        ("95th percentile (n = 1 trial per mix)", 70, ":"),
-    ):
-        line = panel[label]
+    for label, ms in (("mean over packets", 30), ("median", 25), ("95th percentile", 70)):
+        line = panel[f"{label} (n = 1 trial per mix)"]
         assert points(line) == ([0, 1, 2], pytest.approx([ms] * 3))
-        assert (line.look["linestyle"], line.half) == (style, None)
+        assert line.half is None
     # 2 BDP of 100 Mbit/s x 40 ms are sent in 80 ms.
     assert panel["full queue"].at == pytest.approx(80)
-    assert panel.y.title == "queueing delay (ms)"
     models = [f"{MODELS[name].title}: mean" for name in ("fluid", "closed-form")]
     assert len(panel.labels) == 4 + len(models)
     measures = made({}, lambda *_: 1e7, TOTALS)

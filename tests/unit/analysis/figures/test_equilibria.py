@@ -90,7 +90,6 @@ def test_epsilon_equilibria_are_bars() -> None:
     # 2 % of the fair share of 10 Mbit/s are 0.2 Mbit/s, so gains of 0.05 and 0.15 are allowed:
     # from two BBR flows fewer than the equilibrium to two more, as far as there are flows.
     _, panel = by_buffer({"equilibrium": {"epsilon": "2%"}})
-    assert panel["gain below 2% of the fair share"].look["linewidth"] == 5
     thick = [points(line) for line in panel.of(Line) if line.look.get("linewidth") == 5]
     bars = sorted((x[0], x[1], low, high) for x, (low, high) in thick)
     assert bars == [(1, 1, 0, 3), (5, 5, 2, 6), (20, 20, 5, 9)]
@@ -129,7 +128,6 @@ def test_published_equilibria_are_crosses() -> None:
     _, panel = by_buffer({"reference": [series]})
     line = panel["Paper, cubic"]
     assert points(line) == ([1, 5], [2, 5])
-    assert line.look["marker"] == "x"
 
 
 def test_equilibria_against_the_number_of_flows() -> None:

@@ -48,7 +48,6 @@ def test_a_panel_for_each_rate_and_base_rtt() -> None:
 def test_published_equilibria_are_crosses() -> None:
     crosses = panels(plate(row(5, 11)))[0][PUBLISHED]
     assert points(crosses) == ([5, 10, 10], [10, 18, 22])
-    assert crosses.look["marker"] == "x"
 
 
 @pytest.mark.slow

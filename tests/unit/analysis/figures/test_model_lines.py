@@ -64,7 +64,6 @@ def test_lines_shades_and_bands() -> None:
     panel = Seen(curve_items(curves, lambda x, share: 100 * share * x))
     assert points(panel["Fluid"]) == ([1, 2], [40, 120])
     assert panel["Fluid"].look["color"] == LOOKS["fluid"].colour
-    assert panel["Ware"].look["linestyle"] == ":"
     assert panel.labels == ["Fluid", "Ware", "Mishra 2022's bounds"]
     shade, band = panel.of(Band)
     assert (shade.low[0], shade.high[0]) == pytest.approx((30, 50))

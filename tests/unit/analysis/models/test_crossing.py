@@ -157,7 +157,8 @@ def test_refusals() -> None:
     assert alone == PredictedCrossing(1, None, refusals=("one flow competes with nobody",))
     k = predicted_crossing(MODELS["mishra-given-k"], asked(3, 10))
     assert (k.second, k.questions) == (None, 1)
-    assert k.answer().model_dump() == {
+    assert k.answer("k").model_dump() == {
+        "model": "k",
         "flows": 10,
         "bbr": None,
         "cubic": None,

@@ -346,7 +346,7 @@ def test_each_length_is_its_own_trials(testbed: Testbed) -> None:
     ]
     assert [each.duration_ns for each in told] == [10**9] * 3 + [3 * 10**8] * 3
     takes = planned_time(plan)
-    assert [takes(trial.setting) for trial in plan.trials[2:4]] == [4.0, 3.3]
+    assert [takes(trial) for trial in plan.trials[2:4]] == [4.0, 3.3]
     assert [row["duration"] for row in plan.by_setting()] == ["1s", "0.3s"]
 
 

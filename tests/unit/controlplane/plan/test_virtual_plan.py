@@ -9,7 +9,9 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import MAX_LANES, Testbed
+from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.plan.estimates import (
+    PROGRAM_PACKET_S,
     UNLIMITED_RESOURCES,
     planned_time,
     resources_of,
@@ -38,7 +40,7 @@ def test_neither_rates_nor_packet_memory_add_up() -> None:
     assert plan.lanes == 2
     assert plan.isolated
     assert resources_of(parse_testbed(TWO, "t").model, plan) == UNLIMITED_RESOURCES
-    one = planned_time(plan)(plan.trials[0].setting)
+    one = planned_time(plan)(plan.trials[0])
     assert plan.estimated_seconds == pytest.approx(2 * one)
 
 
@@ -62,17 +64,32 @@ def test_a_second_takes_what_was_measured(mbit: int, flows: int, least: float, m
     assert least < (virtual_seconds(20 * NS, mbit * 10**6, flows) - ten) / 10 < most
 
 
+def test_programs_take_what_was_measured_wherever_they_are() -> None:
+    """Four flows of ngtcp2 at 20 Mbit/s take 0.4 s of processor time for a second."""
+    text = SCENARIO.replace("bbr]", "{program: ngtcp2-cubic.yaml}]")
+    assert [t.program_flows for t in virtual_plan(text).trials] == [0, 3, 1]
+    beside = "  - {name: quic, count: 2, strategy: ngtcp2-cubic, base_rtt: 10ms}\nstrategies:"
+    trials = virtual_plan(text.replace("strategies:", beside)).trials
+    assert [t.program_flows for t in trials] == [2, 5, 3]
+    takes = [trial_time(True, length * NS, 5) for length in (10, 20)]
+    two, five = ((takes[1](t) - takes[0](t)) / 10 for t in trials[:2])
+    packets = 10**8 / (8 * PACKET_BYTES)
+    assert five - two == pytest.approx(packets * PROGRAM_PACKET_S * 3 / 5)
+    short, long = (virtual_seconds(s * NS, 20 * 10**6, 4, 4) for s in (10, 20))
+    assert 0.39 < (long - short) / 10 < 3 * 0.39
+
+
 def test_time_is_real_elsewhere(scenario: Scenario, testbed: Testbed) -> None:
     plan = plan_of(scenario, testbed)
     assert not plan.virtual_time
-    setting = plan.trials[0].setting
-    assert planned_time(plan)(setting) == trial_time(False, plan.trial_ns, 3)(setting) == 3.4
+    trial = plan.trials[0]
+    assert planned_time(plan)(trial) == trial_time(False, plan.trial_ns, 3)(trial) == 3.4
 
 
 def test_long_trials_come_first_and_are_packed() -> None:
     text = SCENARIO.replace("400ms", "100s").replace("{mixes:", "{rate: [10mbit, 1gbit], mixes:")
     plan = virtual_plan(text)
-    takes = [planned_time(plan)(trial.setting) for trial in plan.trials]
+    takes = [planned_time(plan)(trial) for trial in plan.trials]
     assert takes == sorted(takes, reverse=True)
     assert max(takes) * 2 <= plan.estimated_seconds <= sum(takes) / 2 + max(takes)
 
