@@ -47,7 +47,7 @@ class MixAxis:
 
     Attributes:
         alone: The strategies, where each runs only alone; empty: mixes are by their numbers.
-        others: What the flows of the axis run.
+        others: What the flows of the axis run, or do not run.
     """
 
     alone: tuple[str, ...]
@@ -64,7 +64,7 @@ class MixAxis:
         if self.alone:
             title = f"what all {self.flows} flows run" if self.flows > 1 else "the flow runs"
             return Axis(title, -0.5, len(self.alone) - 0.5, ticks=dict(enumerate(self.alone)))
-        title = f"flows running {self.others}, of {self.flows}"
+        title = f"flows {self.others}, of {self.flows}"
         return Axis(title, -0.5, self.flows + 0.5, locator=WHOLE)
 
 
@@ -74,7 +74,9 @@ def mix_axis(measures: RunMeasures, setting: Setting) -> MixAxis:
     return MixAxis(
         alone=strategies if measures.each_runs_alone(setting) else (),
         flows=measures.flows(setting),
-        others=strategies[1] if len(strategies) == 2 else "other",
+        others=f"running {strategies[1]}"
+        if len(strategies) == 2
+        else f"not running {strategies[0]}",
     )
 
 

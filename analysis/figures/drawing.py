@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from .cells import draw_cells
 from .plot import Axis, Band, Bars, Cells, Item, Line, Means, Note, Panel, Plot, Rule, Span, Stack
 from .saving import save
-from .style import PAPER, WIDE, house_style
+from .style import PAPER, STYLE, WIDE, house_style
 
 LETTER, KEY = 4.8, 30.0
 """Points: the mean width of a letter of 8 pt, and of what stands beside a text in a legend."""
@@ -304,17 +304,16 @@ def _legend(figure: Figure, axes: Sequence[Axes], plot: Plot, width: float | Non
         names.sort(key=lambda name: not isinstance(entries[name], ErrorbarContainer))
     if not (plot.columns and names):
         return
-    handles, columns = [entries[name] for name in names], plot.columns
-    if width is not None:
-        room = width * 72
-        names = [fill(name, int((room - KEY) / LETTER)) for name in names]
-        longest = max(len(line) for name in names for line in name.splitlines())
-        columns = max(1, min(columns, int(room / (longest * LETTER + KEY))))
-        rows = -(-len(names) // columns)
-        lines = max(
-            len("\n".join(names[i : i + rows]).split("\n")) for i in range(0, len(names), rows)
-        )
-        more = lines - -(-len(names) // plot.columns)
-        height = figure.get_figheight() + more * 1.4 * PAPER["font.size"] / 72
-        figure.set_figheight(min(TALLEST, height))
+    handles = [entries[name] for name in names]
+    style = PAPER if width else STYLE
+    letter = LETTER * style["legend.fontsize"] / PAPER["legend.fontsize"]
+    room = (width or figure.get_figwidth()) * 72
+    names = [fill(name, int((room - KEY) / letter)) for name in names]
+    longest = max(len(line) for name in names for line in name.splitlines())
+    columns = max(1, min(plot.columns, int(room / (longest * letter + KEY))))
+    rows = -(-len(names) // columns)
+    lines = max(len("\n".join(names[i : i + rows]).split("\n")) for i in range(0, len(names), rows))
+    more = lines - -(-len(names) // plot.columns)
+    height = figure.get_figheight() + more * 1.4 * style["font.size"] / 72
+    figure.set_figheight(min(height, TALLEST) if width else height)
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
