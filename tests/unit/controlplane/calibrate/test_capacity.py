@@ -350,15 +350,16 @@ def test_on_the_command_line(
 
     def figures(loaded, what: Capacities, repetitions: int):
         asked.append(what)
-        return bench_lanes(loaded, what, repetitions, made_up, still)
+        late = LaneCount(24, 1200 * MBIT, (level(24, True, 500), level(25, False)))
+        return bench_lanes(loaded, what, repetitions, lambda *_: late, still)
 
     monkeypatch.setattr(bench_commands, "check_machine", lambda *_: None)
     monkeypatch.setattr(bench_commands, "bench_lanes", figures)
-    args = ["bench", "lanes", "--rate", "20mbit", "--rtt", "10ms", "--start", "3", "--json"]
-    assert cli(args) == 20  # 500 us are more than 1 % of 10 ms
+    args = ["bench", "lanes", "--seconds", "20", "--start", "3", "--json"]
+    assert cli(args) == 20  # 500 us are more than 1 % of 40 ms
     told = json.loads(capsys.readouterr().out)
     assert (told["part"], told["ok"]) == ("lanes", False)
     (what,) = asked
-    assert (what.start, str(what.lanes.rate), what.lanes.seconds) == (3, "20mbit", 30.0)
-    assert cli(["bench", "lanes", "--rate", "fast"]) == 2
-    assert "--rate:" in capsys.readouterr().err
+    assert (what.start, str(what.lanes.rate), what.lanes.seconds) == (3, "50mbit", 20.0)
+    assert cli(["bench", "lanes", "--start", "0"]) == 2
+    assert "--start" in capsys.readouterr().err
